@@ -1,0 +1,5 @@
+"""``python -m gzia``."""
+
+from gzia.cli.main import entry
+
+raise SystemExit(entry())

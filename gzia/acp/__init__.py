@@ -1,0 +1,1 @@
+"""The Agent Client Protocol's words and rules for both sides, without I/O."""

@@ -1,0 +1,1 @@
+"""Action events (READ, PENDING, FINISH): their shape and their append-only store."""

@@ -1,0 +1,1 @@
+"""The ACP agent that an editor sees, over any byte stream."""

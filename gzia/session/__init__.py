@@ -1,0 +1,1 @@
+"""Sessions: the record, the journal, the live conversation, and the verbs that people use on them."""

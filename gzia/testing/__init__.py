@@ -1,0 +1,1 @@
+"""Shipped for demonstration and tests: the demo agent, scripted agents, contracts that every adapter must pass."""

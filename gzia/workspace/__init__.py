@@ -1,0 +1,1 @@
+"""Every git call of the program: worktrees, diff, merge, preserved work."""
