@@ -1,0 +1,85 @@
+"""The port of an agent program: how to start it, and what each permission level means to it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gzia.driver.turn import PermissionLevel
+from gzia.errors import NotFoundError, UsageError
+
+READONLY, SUPERVISED, AUTONOMOUS = PermissionLevel
+
+
+@dataclass(frozen=True, slots=True)
+class Posture:
+    """How one agent is held to one permission level.
+
+    ``mode`` and ``config`` are set over ACP after the session is opened, ``env`` and ``args`` when it is started.
+    ``note`` says in a sentence what is really enforced.
+    """
+
+    note: str
+    mode: str = ""
+    config: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    args: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """One agent program that speaks ACP on its standard input and output.
+
+    ``command`` is an argument vector; its first word is looked up on PATH.  A level that is missing from ``levels``
+    cannot be enforced and is refused.  ``module`` names a module of gzia instead of a command (the demo agent).
+    """
+
+    id: str
+    name: str
+    command: tuple[str, ...]
+    levels: Mapping[PermissionLevel, Posture]
+    install: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    prompt: Mapping[str, bool] = field(default_factory=dict)  # ACP promptCapabilities it is known to have
+    aliases: tuple[str, ...] = ()
+    module: str = ""
+
+    def posture(self, level: PermissionLevel) -> Posture:
+        """How this agent is held to ``level``; UsageError when it cannot be."""
+        found = self.levels.get(level)
+        if found is None:
+            possible = ", ".join(self.levels)
+            raise UsageError(
+                "permission-not-enforceable",
+                f"{self.name} cannot be held to “{level}”: nothing would stop it.",
+                f"choose one of: {possible}   (gzia agents {self.id} tells what each one does)",
+                data={"agent": self.id, "permission": str(level), "possible": list(self.levels)},
+            )
+        return found
+
+    def located(self) -> str | None:
+        """The program's path, or None when it is not on PATH.  Agents inside gzia are always there."""
+        return "gzia" if self.module else shutil.which(self.command[0])
+
+    def not_found(self) -> NotFoundError:
+        """The error for a program that is not installed."""
+        hint = f"install it with: {self.install}" if self.install else "check the command"
+        return NotFoundError(
+            "agent-not-found", f"{self.name}: the command “{self.command[0]}” is not on PATH.", hint,
+            data={"agent": self.id, "command": self.command[0]},
+        )  # fmt: skip
+
+
+def summary(spec: AgentSpec) -> dict[str, Any]:
+    """What ``gzia agents --json`` shows of one agent."""
+    return {
+        "id": spec.id,
+        "name": spec.name,
+        "path": spec.located(),
+        "channel": "acp",
+        "command": list(spec.command),
+        "permissions": {level: posture.note for level, posture in spec.levels.items()},
+        "install": spec.install,
+    }
