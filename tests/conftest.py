@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gzia.packaging import checks, tolerance
+
 KEPT = {"PATH", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "GZIA_PYTHON", "CI"}
 
 
@@ -50,3 +52,12 @@ def repo(tmp_path: Path) -> Path:
 
 
 Git = Callable[..., str]
+
+
+def pytest_configure() -> None:
+    """The protocol checks are generated, here as in the build: no test may meet a missing or an old module."""
+    root = Path(__file__).parent.parent
+    source, target = root / "protocol/acp/v1.json", root / "gzia/acp/_checks.py"
+    makers = [source, Path(checks.__file__), Path(tolerance.__file__)]
+    if not target.exists() or target.stat().st_mtime < max(maker.stat().st_mtime for maker in makers):
+        checks.write(source, target)
