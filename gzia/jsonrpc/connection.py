@@ -209,6 +209,10 @@ class Connection:
         self._pay(ident)
         self._answer_error(ident, code, message, data)
 
+    def owes(self, ident: RequestId) -> bool:
+        """Whether a ``Request`` with this id is still open."""
+        return (type(ident), ident) in self._owed
+
     def send_text(self, frame: str) -> None:
         """Send a whole message that is already JSON text, without its newline."""
         if "\n" in frame:

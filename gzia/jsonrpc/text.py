@@ -26,8 +26,15 @@ scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once  # type: ignore
 Raises StopIteration (no value there), ValueError (a broken or refused one) or RecursionError (nested too deeply).
 """
 
-encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
-"""One line of JSON text for a value; lone surrogates are still raw in it, see ``to_bytes``."""
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+
+
+def encode(value: Any) -> str:
+    """One line of JSON text; lone surrogates are still raw in it, see ``to_bytes``.  ValueError: nested too deeply."""
+    try:
+        return _encoder.encode(value)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def parse(text: str) -> Any:
