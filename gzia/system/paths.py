@@ -1,0 +1,50 @@
+"""Where gzia keeps what is its own, by the XDG Base Directory rules; the same on macOS.
+
+A variable counts only if its path is absolute, as the rules say.  Where no home directory is known (a container's
+nameless user), a directory of this user under the temporary directory stands in for it.  Nothing is created here.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def config_home() -> Path:
+    """The user's settings: ``$XDG_CONFIG_HOME/gzia``."""
+    return _named("XDG_CONFIG_HOME", ".config") / "gzia"
+
+
+def state_home() -> Path:
+    """What gzia remembers about itself, such as logs and locks: ``$XDG_STATE_HOME/gzia``."""
+    return _named("XDG_STATE_HOME", ".local/state") / "gzia"
+
+
+def runtime_dir() -> Path:
+    """Sockets: ``$XDG_RUNTIME_DIR/gzia``, or a directory of this user under the temporary one.
+
+    After ``su`` or ``sudo`` the variable may still name another user's directory: then it does not count.
+    """
+    named = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+    return named / "gzia" if named.is_absolute() and not _is_foreign(named) else _temporary()
+
+
+def _named(variable: str, below_home: str) -> Path:
+    named = Path(os.environ.get(variable, ""))
+    if named.is_absolute():
+        return named
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 -- Path.home() raises where there is none
+    return (home if home.is_absolute() else _temporary()) / below_home
+
+
+def _temporary() -> Path:
+    return Path(os.environ.get("TMPDIR") or "/tmp") / f"gzia-{os.getuid()}"
+
+
+def _is_foreign(path: Path) -> bool:
+    try:
+        return path.stat().st_uid != os.geteuid()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
