@@ -15,13 +15,14 @@ Elsewhere (macOS), and on a Linux without ctypes, there are neither: the guardia
 children that are still attached, and a daemon that left both escapes.  The macOS branch could not be tried by its
 authors.
 
-On the socket, from gzia: four bytes of length and a marshalled ``(argv, cwd, env, grace)``, all bytes but the last,
+On the socket, from gzia: four bytes of length and a marshalled ``(argv, cwd, env, fds, grace)``, texts as bytes,
 then ``end SECONDS\\n``.  To gzia: ``pid N IDENTITY`` or ``failed directory|program ERRNO``, then ``exited CODE`` (a
 signal is negative), and ``left PID…`` for what could not be ended.  Only light imports here: an agent waits for them.
 """
 
 from __future__ import annotations
 
+import errno
 import marshal
 import os
 import select
@@ -53,9 +54,9 @@ def main() -> int:
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda *_: None)  # whoever started gzia may have had it ignored: then no status
-    argv, cwd, env, grace = marshal.loads(_read_exactly(control, int.from_bytes(_read_exactly(control, 4), "big")))
+    argv, cwd, env, fds, grace = marshal.loads(_read_exactly(control, int.from_bytes(_read_exactly(control, 4), "big")))
     adopts = _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    agent, failure = start(argv, cwd, env)
+    agent, failure = start(argv, cwd, env, fds)
     _let_go_of_the_pipes()
     if failure:
         _report(control, f"failed {failure}")
@@ -65,13 +66,13 @@ def main() -> int:
     return 0
 
 
-def start(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes]) -> tuple[int, str]:
+def start(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], fds: list[int]) -> tuple[int, str]:
     """Start the agent; the pid and what failed: nothing, or ``directory ERRNO`` or ``program ERRNO``."""
     told, tell = os.pipe()
     guardian = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _become(argv, cwd, env, guardian, tell)
+        _become(argv, cwd, env, fds, guardian, tell)
     os.close(tell)
     _quietly(os.setpgid, pid, pid)  # the child does it too: whoever is first
     failure = os.read(told, 100).decode()  # the end of the pipe is a successful exec
@@ -81,7 +82,7 @@ def start(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes]) -> tuple[int, 
     return pid, failure
 
 
-def _become(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], guardian: int, tell: int) -> None:
+def _become(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], fds: list[int], guardian: int, tell: int) -> None:
     """In the child: turn into the agent, with every signal as a program expects it."""
     step = "directory"
     try:
@@ -92,11 +93,13 @@ def _become(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], guardian: in
         for number in set(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        for fd in fds:
+            os.set_inheritable(fd, True)
         os.chdir(cwd)
         step = "program"
         os.execvpe(argv[0], argv, env)
-    except OSError as error:
-        os.write(tell, f"{step} {error.errno}".encode())
+    except (OSError, ValueError) as error:  # the latter for a NUL byte in a word
+        os.write(tell, f"{step} {getattr(error, 'errno', errno.EINVAL)}".encode())
     finally:
         os._exit(127)
 

@@ -2,7 +2,7 @@
 
 asyncio's own pipe transports set O_NONBLOCK on what they are given, refuse regular files and hand over at most 64 KiB a
 wake-up or one line at a time.  A pump moves large pieces, so that many messages are handled at once.  Both kinds take
-their descriptor over: hand in ``os.dup(1)`` where 1 must stay open.
+their descriptor over and close it, but for 0, 1 and 2, which stay open.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import stat
 from collections import deque
 from collections.abc import Callable
 
-from gzia.system.sink import sink_for
+from gzia.system.sink import release, sink_for
 
 READ_BYTES = 256 * 1024
 BURST_BYTES = 1024 * 1024
@@ -59,7 +59,7 @@ class Reader:
         """Close the descriptor; nothing is delivered any more."""
         self.pause()
         if self._fd is not None:
-            os.close(self._fd)
+            release(self._fd)
             self._fd = None
 
     def finish(self, limit: int) -> None:

@@ -26,8 +26,9 @@ class Sink:
     goes away, so an event loop may watch it for that (pipes do; on sockets that may be data).
     """
 
-    def __init__(self, fd: int, *, waits: bool = True, can_tell: bool = False) -> None:
+    def __init__(self, fd: int, *, given: int | None = None, waits: bool = True, can_tell: bool = False) -> None:
         self.fd = fd
+        self._given = fd if given is None else given
         self.waits = waits
         self.can_tell = can_tell
 
@@ -40,7 +41,9 @@ class Sink:
         return bool(_poll(self.fd, 0) & (select.POLLERR | select.POLLNVAL))
 
     def close(self) -> None:
-        os.close(self.fd)
+        if self.fd != self._given:
+            os.close(self.fd)
+        release(self._given)
 
 
 class SocketSink(Sink):
@@ -54,7 +57,7 @@ class SocketSink(Sink):
         return self._socket.send(data, socket.MSG_DONTWAIT)
 
     def close(self) -> None:
-        self._socket.close()
+        release(self._socket.detach())
 
 
 class PieceSink(Sink):
@@ -80,8 +83,13 @@ def sink_for(fd: int) -> Sink:
         own = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         return PieceSink(fd, can_tell=is_pipe)
-    os.close(fd)
-    return Sink(own, can_tell=is_pipe)
+    return Sink(own, given=fd, can_tell=is_pipe)
+
+
+def release(fd: int) -> None:
+    """Close ``fd``, but leave 0, 1 and 2 open: the next file to be opened must not become a standard stream."""
+    if fd > 2:
+        os.close(fd)
 
 
 def _poll(fd: int, events: int) -> int:
