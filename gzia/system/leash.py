@@ -58,7 +58,7 @@ class Leash:
     """
 
     def __init__(
-        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], grace: float,
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], pass_fds: Sequence[int], grace: float,
         pipes: Sequence[int], on_gone: Callable[[], None],
     ) -> None:  # fmt: skip
         loop = asyncio.get_running_loop()
@@ -69,11 +69,11 @@ class Leash:
         self._env, self._on_gone = env, on_gone
         self._heard = b""
         self._finishing: asyncio.Task[None] | None = None
-        self._guardian, control = _start_guardian(pipes)
+        self._guardian, control = _start_guardian(pipes, pass_fds)
         self._reports = Reader(os.dup(control), self._hear)
         self._reports.start()
         self._orders = Writer(control)
-        self._orders.write(_request(argv, cwd, env, grace))
+        self._orders.write(_request(argv, cwd, env, pass_fds, grace))
 
     def end(self, grace: float) -> None:
         """Ask for the end of the tree; ``gone`` tells when it is done."""
@@ -132,20 +132,26 @@ class Leash:
         self.gone.set_result(None)
 
 
-def _start_guardian(pipes: Sequence[int]) -> tuple[subprocess.Popen[bytes], int]:
+def _start_guardian(pipes: Sequence[int], pass_fds: Sequence[int]) -> tuple[subprocess.Popen[bytes], int]:
     """The process and our side of its socket.  Takes about a millisecond: no shell, no fork of our memory."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         command, fds = module_command("gzia.system.guardian", str(theirs.fileno()))
         stdin, stdout, stderr = pipes
         guardian = subprocess.Popen(
-            command, stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=(theirs.fileno(), *fds), start_new_session=True
+            command,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=(theirs.fileno(), *fds, *pass_fds),
+            start_new_session=True,
         )
         ours.setblocking(False)
         return guardian, ours.detach()
 
 
-def _request(argv: Sequence[str], cwd: Path, env: Mapping[str, str], grace: float) -> bytes:
+def _request(argv: Sequence[str], cwd: Path, env: Mapping[str, str], pass_fds: Sequence[int], grace: float) -> bytes:
+    words = [os.fsencode(word) for word in argv]
     variables = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
-    request = marshal.dumps(([os.fsencode(word) for word in argv], os.fsencode(cwd.absolute()), variables, grace))
+    request = marshal.dumps((words, os.fsencode(cwd.absolute()), variables, list(pass_fds), grace))
     return len(request).to_bytes(4, "big") + request

@@ -33,13 +33,15 @@ class Process:
     ``stdin`` takes its input.  ``exited`` is done when the agent itself ended; its last output may come after that.
     """
 
-    def __init__(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], grace: float) -> None:
+    def __init__(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], pass_fds: Sequence[int], grace: float
+    ) -> None:
         fds: list[int] = []
         kept: tuple[int, ...] = ()
         try:
             for _ in range(3):
                 fds += os.pipe()
-            self._leash = Leash(argv, cwd, env, grace, (fds[0], fds[3], fds[5]), self._wind_up)
+            self._leash = Leash(argv, cwd, env, pass_fds, grace, (fds[0], fds[3], fds[5]), self._wind_up)
             kept = (fds[1], fds[2], fds[4])
         finally:
             for fd in set(fds) - set(kept):
@@ -128,14 +130,17 @@ class Process:
                 reader.close()
 
 
-async def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], grace: float = 2.0) -> Process:
+async def start(
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], pass_fds: Sequence[int] = (), grace: float = 2.0
+) -> Process:
     """Start ``argv`` in ``cwd`` with exactly the environment ``env``, in which its program is looked up (PATH).
 
+    ``pass_fds``: descriptors that the agent inherits under the same numbers, as ``module_command`` asks for.
     ``grace``: seconds between SIGTERM and SIGKILL when the agent ends by itself and leaves processes, or when gzia is
     gone.  GziaError: ``agent-not-found``, ``agent-not-executable``, ``directory-not-found``, ``agent-not-started``.
     """
     try:
-        process = Process(argv, cwd, env, grace)
+        process = Process(argv, cwd, env, pass_fds, grace)
     except OSError as error:
         raise _no_guardian(os.strerror(error.errno or 0)) from error
     try:

@@ -1,7 +1,7 @@
 """gzia that starts gzia: from the very file or checkout that is running now, not from what lies at its path today.
 
-The single file puts ``/proc/self/fd/N/…`` on ``sys.path``, where N is the open file itself; an update may replace the
-path meanwhile.  A child finds the same entries if it inherits N under the same number.
+The single file runs from a descriptor of itself, ``/proc/self/fd/N/…``; an update may replace the path meanwhile.  A
+child finds the same file if it inherits N under the same number.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ import sys
 
 import gzia
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(gzia.__file__)))  # noqa: PTH100,PTH120 -- no such real path in a zip
-
-_BOOT = """import sys
+_CHECKOUT = """import sys
 sys.path.insert(0, {root!r})
 sys.path += [entry for entry in {rest!r} if entry not in sys.path]
-for fd in {fds!r}: __import__("os").set_inheritable(fd, False)
+"""
+
+_RUN = """import os
+for fd in {fds!r}: os.set_inheritable(fd, False)
 sys.argv[0] = {module!r}
 from {module} import {function} as run
-sys.exit(run())"""
+sys.exit(run())
+"""
 
 
 def module_command(module: str, *args: str) -> tuple[list[str], tuple[int, ...]]:
@@ -31,7 +33,16 @@ def module_command(module: str, *args: str) -> tuple[list[str], tuple[int, ...]]
     did, then the standard library, then whatever else is on our ``sys.path``.
     """
     name, _, function = module.partition(":")
-    rest = [os.path.abspath(entry) for entry in sys.path if entry]  # noqa: PTH100 -- as above
-    fds = sorted({int(found[1]) for entry in (_ROOT, *rest) if (found := re.match("/proc/self/fd/([0-9]+)/", entry))})
-    boot = _BOOT.format(root=_ROOT, rest=rest, fds=fds, module=name, function=function or "main")
-    return [sys.executable, "-I", "-S", "-c", boot, *args], tuple(fds)
+    way = _way_to_gzia()
+    fds = tuple(sorted({int(number) for number in re.findall("/proc/self/fd/([0-9]+)/", way)}))
+    run = _RUN.format(fds=fds, module=name, function=function or "main")
+    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", way + run, *args], fds
+
+
+def _way_to_gzia() -> str:
+    """Python text after which another process can import gzia as we did."""
+    boot = sys.modules.get("gzia_boot")  # what the single file starts with; it knows its own inside
+    if boot is not None:
+        return str(boot.again())
+    root = os.path.dirname(os.path.dirname(os.path.abspath(gzia.__file__)))  # noqa: PTH100, PTH120 -- may lie in a zip
+    return _CHECKOUT.format(root=root, rest=[os.path.abspath(entry) for entry in sys.path if entry])  # noqa: PTH100
