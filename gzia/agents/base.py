@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from gzia.driver.turn import PermissionLevel
-from gzia.errors import NotFoundError, UsageError
+from gzia.errors import GziaError, NotFoundError, UsageError
 
 READONLY, SUPERVISED, AUTONOMOUS = PermissionLevel
 
@@ -63,8 +64,14 @@ class AgentSpec:
         """The program's path, or None when it is not on PATH.  Agents inside gzia are always there."""
         return "gzia" if self.module else shutil.which(self.command[0])
 
-    def not_found(self) -> NotFoundError:
-        """The error for a program that is not installed."""
+    def not_found(self) -> GziaError:
+        """The error for a program that is not installed, or that lies there but cannot be run."""
+        if Path(self.command[0]).exists():
+            return GziaError(
+                "agent-not-executable", f"{self.name}: “{self.command[0]}” is not a program that may be run.",
+                f"try it by hand, or make it executable: chmod +x {self.command[0]}",
+                data={"agent": self.id, "command": self.command[0]},
+            )  # fmt: skip
         hint = f"install it with: {self.install}" if self.install else "check the command"
         return NotFoundError(
             "agent-not-found", f"{self.name}: the command “{self.command[0]}” is not on PATH.", hint,

@@ -1,0 +1,181 @@
+"""Drives one turn: signals, deadlines, and the order of the end (agent, then output, then status)."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from gzia.cli.ask import Asker, terminal
+from gzia.cli.views import View
+from gzia.errors import FAILED, INTERRUPTED, OK, REFUSED, DeadlineError, GziaError
+from gzia.session.host import Host, Live, Wanted
+from gzia.session.journal import Follower
+from gzia.session.turns import TurnEnd
+
+READER_GONE = 141  # 128 + SIGPIPE
+AFTER_DEADLINE = 2.0  # seconds an agent has to stop by itself once a deadline has passed
+TAKE_OUTPUT = 2.0  # seconds the reader of our output has to take the rest
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds for the whole turn and for the agent's silence; None is no limit."""
+
+    whole: float | None = None
+    idle: float | None = None
+
+
+class Left(Exception):
+    """A signal or a closed pipe ends the command with this status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Drive:
+    """One ``gzia run``.  Made and used inside a running event loop."""
+
+    def __init__(self, host: Host, view: View, limits: Limits) -> None:
+        self._host = host
+        self._view = view
+        self._limits = limits
+        self._loop = asyncio.get_running_loop()
+        self._leaving: asyncio.Future[int] = self._loop.create_future()
+        self._live: Live | None = None
+        self._interrupted = False
+        self._sign = self._loop.time()
+
+    async def run(self, wanted: Wanted, *, again: bool) -> int:
+        """Begin the session (or go on with it: ``again``), run the turn, end everything; the exit status."""
+        self._loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            self._loop.add_signal_handler(number, self._leave, 128 + number)
+        self._view.start(lambda: self._leave(READER_GONE))
+        try:
+            live = await self._unless_leaving(self._host.rejoin(wanted) if again else self._host.begin(wanted))
+            end = await self._with(live, wanted.prompt)
+        except Left as left:
+            return left.status
+        finally:
+            await self._view.close(TAKE_OUTPUT)
+        return self._status(live, end)
+
+    async def _with(self, live: Live, prompt: str) -> TurnEnd:
+        self._live = live
+        journal = live.conversation.journal
+        self._view.begun(live)
+        tty = terminal() if self._view.asks else None
+        asker = None if tty is None else Asker(live.conversation, tty)
+        showing = asyncio.create_task(self._show(journal.follow(live.first_line), asker))
+        try:
+            ended = live.conversation.prompt([{"type": "text", "text": prompt}])
+            self._live = live = live.prompted()
+            end = await self._limited(live, ended)
+        finally:
+            if asker:
+                asker.close()
+            await live.end()
+            await self._unless_leaving(showing)
+        self._view.ended(live, end)
+        return end
+
+    async def _show(self, follower: Follower, asker: Asker | None) -> None:
+        while entries := await follower.next():
+            self._sign = self._loop.time()
+            await self._view.show(entries)
+            if asker:
+                for entry in entries:
+                    if entry.kind == "permission":
+                        asker.line(entry)
+
+    # -- limits ------------------------------------------------------------------------------------------------------
+
+    async def _limited(self, live: Live, ended: asyncio.Future[TurnEnd]) -> TurnEnd:
+        watch = asyncio.create_task(self._watch(live))
+        try:
+            first: list[asyncio.Future[Any]] = [ended, self._leaving, watch]
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            watch.cancel()
+        if ended.done():
+            return ended.result()
+        if self._leaving.done():
+            raise Left(self._leaving.result())
+        live.conversation.cancel()
+        await asyncio.wait([ended], timeout=AFTER_DEADLINE)
+        watch.result()
+        raise AssertionError("a watch ends by raising only")
+
+    async def _watch(self, live: Live) -> None:
+        """Raise DeadlineError when a limit has passed; never returns otherwise."""
+        began = self._sign = self._loop.time()
+        while True:
+            ends = [began + self._limits.whole] if self._limits.whole else []
+            if self._limits.idle and not live.conversation.permissions.open:
+                ends.append(self._sign + self._limits.idle)
+            left = min(ends) - self._loop.time() if ends else 3600.0
+            if left <= 0:
+                raise self._deadline(
+                    live, whole=bool(self._limits.whole) and self._loop.time() >= began + (self._limits.whole or 0)
+                )
+            await asyncio.sleep(left)
+
+    def _deadline(self, live: Live, *, whole: bool) -> DeadlineError:
+        limit = self._limits.whole if whole else self._limits.idle
+        what = f"The turn was not done within {limit:g} s" if whole else f"The agent gave no sign for {limit:g} s"
+        return DeadlineError(
+            "timeout" if whole else "idle-timeout", f"{what} and was stopped.",
+            f"what it did so far: gzia read {live.id}", data={"session": live.id},
+        )  # fmt: skip
+
+    # -- signals -----------------------------------------------------------------------------------------------------
+
+    def _interrupt(self) -> None:
+        """The first Ctrl-C stops the turn, a second one ends it."""
+        if self._interrupted or self._live is None:
+            self._leave(INTERRUPTED)
+        else:
+            self._interrupted = True
+            self._view.interrupting()
+            self._live.conversation.cancel()
+
+    def _leave(self, status: int) -> None:
+        if not self._leaving.done():
+            self._leaving.set_result(status)
+
+    async def _unless_leaving(self, work: Awaitable[T]) -> T:
+        """The result of ``work``, or Left as soon as the command is to end; the work is then undone."""
+        task = asyncio.ensure_future(work)
+        first: list[asyncio.Future[Any]] = [task, self._leaving]
+        await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+            raise Left(self._leaving.result())
+        return task.result()
+
+    # -- the status --------------------------------------------------------------------------------------------------
+
+    def _status(self, live: Live, end: TurnEnd) -> int:
+        if self._interrupted:
+            return INTERRUPTED
+        if end.error:
+            raise end.error
+        if end.refused:
+            raise GziaError(
+                "permission-refused", f"Refused, because nobody could be asked: {', '.join(end.refused)}.",
+                "allow it with -p autonomous, or run it on a terminal", status=REFUSED,
+                data={"session": live.id, "refused": list(end.refused)},
+            )  # fmt: skip
+        if end.stop_reason != "end_turn":
+            raise GziaError(
+                "turn-stopped", f"The turn ended early: {end.stop_reason}.", f"see gzia read {live.id}", status=FAILED,
+                data={"session": live.id, "stop_reason": end.stop_reason},
+            )  # fmt: skip
+        return OK

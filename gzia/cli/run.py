@@ -1,0 +1,109 @@
+"""``gzia run``: one turn of an agent in a session of its own, for a person or a script."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+from gzia.agents.base import AgentSpec
+from gzia.agents.registry import Registry, custom
+from gzia.cli import durations, settings
+from gzia.cli.drive import Drive, Limits
+from gzia.cli.views import Person, Quiet, Script, View
+from gzia.driver.turn import PermissionLevel
+from gzia.errors import UsageError
+from gzia.session.host import Host, Wanted
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("prompt", nargs="?", help="what the agent shall do; - or nothing reads standard input")
+    parser.add_argument("-f", "--file", metavar="FILE", help="read the prompt from FILE")
+    parser.add_argument("-a", "--agent", metavar="AGENT", help="which agent (see gzia agents)")
+    parser.add_argument("--agent-command", metavar="COMMAND", help="an ACP agent by its command line")
+    parser.add_argument("-p", "--permission", choices=[*PermissionLevel], help="how much it may do without being asked")
+    parser.add_argument("--model", metavar="MODEL", help="which model, where the agent offers a choice")
+    parser.add_argument("--id", metavar="ID", help="the id of the new session")
+    parser.add_argument("--base", metavar="REF", default="HEAD", help="what the worktree starts from (default: HEAD)")
+    parser.add_argument("--no-isolate", action="store_true", help="work in this checkout, without a worktree")
+    parser.add_argument("--session", metavar="ID", help="the next turn of a session that exists")
+    parser.add_argument(
+        "--timeout", type=durations.seconds, metavar="TIME", help="end the turn after TIME, as in 90s or 5m"
+    )
+    parser.add_argument(
+        "--idle-timeout", type=durations.seconds, metavar="TIME", help="end it after TIME without a sign"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="print the final answer only")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the turn; the exit status of the table."""
+    if args.session and (args.id or args.no_isolate or args.base != "HEAD" or args.agent or args.agent_command):
+        raise UsageError(
+            "invalid-arguments", "--session goes on with what the session was begun with.", "leave the rest out"
+        )
+    chosen = settings.load(args.directory)
+    prompt = read_prompt(args)
+    registry = chosen.registry()
+    wanted = Wanted(
+        args.directory,
+        "" if args.session else agent_of(args, chosen, registry).id,
+        PermissionLevel(args.permission or chosen.permission),
+        isolate=not args.no_isolate,
+        id=args.session or args.id or "",
+        base=args.base,
+        model=args.model or chosen.model or "",
+        prompt=prompt,
+    )  # fmt: skip
+    limits = Limits(args.timeout or chosen.timeout, args.idle_timeout or chosen.idle_timeout)
+
+    async def drive() -> int:
+        return await Drive(Host(registry), view_of(args), limits).run(wanted, again=bool(args.session))
+
+    return asyncio.run(drive())
+
+
+def agent_of(args: argparse.Namespace, chosen: settings.Settings, registry: Registry) -> AgentSpec:
+    """The agent that was asked for, or the first real one that is installed."""
+    if args.agent_command:
+        spec = custom(args.agent_command, id=args.agent or "custom")
+        registry.specs[spec.id] = spec
+        return spec
+    asked = args.agent or chosen.agent
+    return registry.get(asked) if asked else registry.default()
+
+
+def read_prompt(args: argparse.Namespace) -> str:
+    """The prompt from the argument, the file or standard input; UsageError when it is empty."""
+    if args.prompt is not None and args.file:
+        raise UsageError("invalid-arguments", "The prompt was given twice.", "give it as an argument or with -f")
+    if args.file:
+        text = read_file(Path(args.file))
+    elif args.prompt in (None, "-"):
+        if args.prompt is None and sys.stdin.isatty():
+            raise UsageError("no-prompt", "There is no prompt.", 'type gzia run "what to do"')
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    else:
+        text = args.prompt
+    if not text.strip():
+        raise UsageError("no-prompt", "The prompt is empty.", 'type gzia run "what to do"')
+    return text
+
+
+def read_file(path: Path) -> str:
+    """A prompt file as text."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(
+            "prompt-file-unreadable", f"{path} cannot be read: {error.strerror}.", "check the name"
+        ) from None
+
+
+def view_of(args: argparse.Namespace) -> View:
+    """How the turn is shown."""
+    if args.out.json:
+        return Script()
+    return Quiet() if args.quiet else Person(args.out)

@@ -1,0 +1,177 @@
+"""How a running turn is shown: to a person, to a script, or only its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from gzia.cli.output import Output
+from gzia.cli.visible import visible
+from gzia.session.host import Live
+from gzia.session.journal import Entry
+from gzia.session.turns import TurnEnd
+from gzia.system.pump import Writer
+
+BACKLOG = 1 << 20  # bytes that may wait for a slow reader; the journal holds the rest
+
+
+class View(Protocol):
+    """What a turn is shown through.  ``asks``: a person may be asked on the terminal."""
+
+    asks: bool
+
+    def start(self, broken: Callable[[], None]) -> None:
+        """Open standard output; ``broken`` is called when its reader goes away."""
+
+    def begun(self, live: Live) -> None:
+        """The session is there and its agent runs."""
+
+    async def show(self, entries: list[Entry]) -> None:
+        """The next lines of the journal.  Returns when the reader has nearly kept up."""
+
+    def interrupting(self) -> None:
+        """A person asked the turn to stop."""
+
+    def ended(self, live: Live, end: TurnEnd) -> None:
+        """The turn is over and the agent has ended."""
+
+    async def close(self, timeout: float) -> None:
+        """Write what is left, within ``timeout`` seconds."""
+
+
+class Stdout:
+    """Standard output that never blocks the turn."""
+
+    asks = False
+
+    def start(self, broken: Callable[[], None]) -> None:
+        """Open it."""
+        self._writer = Writer(1, on_broken=lambda _: broken())
+
+    def write(self, text: str) -> None:
+        """Queue text."""
+        self._writer.write(text.encode("utf-8", "backslashreplace"))
+
+    async def kept_up(self) -> None:
+        """Wait for a reader that is far behind."""
+        if self._writer.pending > BACKLOG:
+            await self._writer.drained(BACKLOG)
+
+    async def close(self, timeout: float) -> None:
+        """Write the rest."""
+        await self._writer.close(timeout)
+
+    def begun(self, live: Live) -> None:
+        """Nothing to say."""
+
+    def interrupting(self) -> None:
+        """Nothing to say."""
+
+    def ended(self, live: Live, end: TurnEnd) -> None:
+        """Nothing to say."""
+
+
+class Script(Stdout):
+    """``--json``: the journal's lines as they are."""
+
+    async def show(self, entries: list[Entry]) -> None:
+        """Pass them on."""
+        self.write("".join(f"{entry.line}\n" for entry in entries))
+        await self.kept_up()
+
+
+class Quiet(Stdout):
+    """``-q``: the final answer only, after the turn."""
+
+    def __init__(self) -> None:
+        self._answer: list[str] = []
+
+    async def show(self, entries: list[Entry]) -> None:
+        """Collect the text after the last tool call."""
+        for entry in entries:
+            if entry.kind != "update":
+                continue
+            update = json.loads(entry.body)
+            if update["sessionUpdate"] in ("tool_call", "tool_call_update"):
+                self._answer.clear()
+            else:
+                self._answer.append(text_of(update, "agent_message_chunk"))
+
+    def ended(self, live: Live, end: TurnEnd) -> None:
+        """Print it."""
+        answer = visible("".join(self._answer), breaks=True)
+        self.write(answer if answer.endswith("\n") or not answer else f"{answer}\n")
+
+
+class Person(Stdout):
+    """The answer on standard output as it comes; what the agent does, in short lines on standard error."""
+
+    asks = True
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._titles: dict[str, str] = {}
+        self._at_line_start = True
+
+    def begun(self, live: Live) -> None:
+        """Say which session this is and where it works."""
+        where = live.directory if live.record.is_isolated else f"{live.directory} (no worktree)"
+        self._note(("●", "green"), f" session {live.id} · {live.conversation.facts.name} · {where}")
+
+    async def show(self, entries: list[Entry]) -> None:
+        """Text to standard output, everything else as notes."""
+        for entry in entries:
+            if entry.kind == "update":
+                self._update(json.loads(entry.body))
+            elif entry.kind == "permission":
+                self._permission(entry.body)
+        await self.kept_up()
+
+    def _update(self, update: dict[str, Any]) -> None:
+        text = text_of(update, "agent_message_chunk")
+        if text:
+            self.write(visible(text, breaks=True))
+            self._at_line_start = text.endswith("\n")
+        elif update["sessionUpdate"] in ("tool_call", "tool_call_update"):
+            self._tool(update)
+
+    def _tool(self, update: dict[str, Any]) -> None:
+        id = str(update.get("toolCallId"))
+        new = id not in self._titles
+        title = self._titles[id] = str(update.get("title") or self._titles.get(id) or update.get("kind") or "tool")
+        status = update.get("status")
+        if status == "completed":
+            self._note(("✓", "green"), f" {title}")
+        elif status == "failed":
+            self._note(("✗", "red"), f" {title}")
+        elif new:
+            self._note(("▸", "dim"), f" {title}")
+
+    def _permission(self, body: dict[str, Any]) -> None:
+        if body["state"] == "answered" and not body["allowed"]:
+            self._note(("✗", "yellow"), f" refused by {body['by']}")
+
+    def interrupting(self) -> None:
+        """Tell how to end it at once."""
+        self._note(("■", "yellow"), " stopping the turn; press Ctrl-C again to end it at once")
+
+    def ended(self, live: Live, end: TurnEnd) -> None:
+        """Tell what can be typed next."""
+        if live.record.is_isolated:
+            self._note(("●", "green"), f" done · gzia diff {live.id} · gzia merge {live.id}")
+
+    def _note(self, mark: tuple[str, str], text: str) -> None:
+        if not self._at_line_start:
+            self.write("\n")
+            self._at_line_start = True
+        self._out.note(mark, text)
+
+
+def text_of(update: dict[str, Any], kind: str) -> str:
+    """The text of a chunk of this kind; empty for anything else."""
+    content = update.get("content")
+    if update.get("sessionUpdate") != kind or not isinstance(content, dict):
+        return ""
+    text = content.get("text")
+    return text if isinstance(text, str) else ""

@@ -1,0 +1,43 @@
+"""What gzia says of itself to an editor, and its errors in JSON-RPC's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gzia.errors import NOT_FOUND, USAGE, GziaError
+from gzia.version import VERSION
+
+METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32601, -32602, -32603
+AUTH_REQUIRED, RESOURCE_NOT_FOUND = -32000, -32002
+
+
+def initialize() -> dict[str, Any]:
+    """The answer to ``initialize``.  It needs no agent: which one runs is chosen by each session."""
+    return {
+        "protocolVersion": 1,
+        "agentCapabilities": {
+            "loadSession": False,
+            "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
+            "mcpCapabilities": {"http": True, "sse": True},
+            "sessionCapabilities": {"close": {}},
+        },
+        "authMethods": [],
+        "agentInfo": {"name": "gzia", "title": "gzia", "version": VERSION},
+    }
+
+
+def error(problem: GziaError) -> tuple[int, str, dict[str, Any]]:
+    """A GziaError as code, message and data.  An error that the agent gave keeps its own code."""
+    data = {**problem.data, "code": problem.code, "hint": problem.hint}
+    return _code(problem), problem.message, data
+
+
+def _code(problem: GziaError) -> int:
+    if problem.code == "auth-required":
+        return AUTH_REQUIRED
+    if "rpc" in problem.data:
+        code = problem.data["rpc"]["code"]
+        return code if isinstance(code, int) and code < 0 else INTERNAL_ERROR
+    if problem.code == "session-not-found":
+        return RESOURCE_NOT_FOUND
+    return INVALID_PARAMS if problem.exit_status in (USAGE, NOT_FOUND) else INTERNAL_ERROR

@@ -1,0 +1,69 @@
+"""From a session's journal to its editor: updates in their order, questions where they stand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from gzia.acp.agent import update_frame
+from gzia.serve.wire import Wire
+from gzia.session.journal import Entry, Follower
+
+BACKLOG = 1 << 20  # bytes that may wait for a slow editor before the journal is left to wait for it
+
+
+class Pump:
+    """Follows one journal and sends what it says to the editor.
+
+    ``merged`` adds gzia's options to the agent's list of them; ``line`` takes the lines that are no updates.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        follower: Follower,
+        wire: Wire,
+        merged: Callable[[str], str],
+        line: Callable[[Entry], None],
+    ) -> None:
+        self.delivered = follower.cursor
+        self._head, self._tail = update_frame(session_id)
+        self._follower = follower
+        self._wire = wire
+        self._merged = merged
+        self._line = line
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self.task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        while entries := await self._follower.next():
+            send = self._wire.side.send_text
+            head, tail = self._head, self._tail
+            for entry in entries:
+                if entry.kind == "update":
+                    body = entry.body
+                    if "config_option_update" in body:
+                        body = self._merged(body)
+                    send(f"{head}{body}{tail}")
+                else:
+                    self._line(entry)
+            self._wire.flush()
+            self._took(entries[-1].n)
+            await self._wire.drained(BACKLOG)
+        self._took(1 << 62)
+
+    def _took(self, n: int) -> None:
+        self.delivered = n
+        waiting, self._waiting = self._waiting, []
+        for wanted, future in waiting:
+            if wanted > n:
+                self._waiting.append((wanted, future))
+            elif not future.done():
+                future.set_result(None)
+
+    async def reached(self, n: int) -> None:
+        """Wait until line ``n`` was sent (or the journal is closed)."""
+        if self.delivered < n and not self.task.done():
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append((n, future))
+            await future

@@ -1,0 +1,232 @@
+"""One session of an editor: its choices, its live conversation, and what passes between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable
+from dataclasses import replace
+from typing import Any
+
+from gzia.acp import content
+from gzia.acp.events import Answer, Refused
+from gzia.errors import GziaError, UsageError
+from gzia.serve import options
+from gzia.serve.options import Choices
+from gzia.serve.pump import Pump
+from gzia.serve.wire import Wire
+from gzia.session.conversation import ClientCall, Conversation
+from gzia.session.host import Host, Live, Wanted
+from gzia.session.journal import Entry, dumps
+from gzia.session.turns import TurnEnd
+
+CANCELLED = {"outcome": "cancelled"}
+
+
+class EditorSession:
+    """What the editor calls a session.  Its id is gzia's session id, and stays when its choices change."""
+
+    def __init__(self, wire: Wire, host: Host, wanted: Wanted, choices: Choices) -> None:
+        self.choices = choices
+        self._wire = wire
+        self._host = host
+        self._wanted = wanted
+        self._questions: dict[str, int] = {}  # permission id -> our request to the editor
+        self._live: Live | None = None
+        self._pump: Pump | None = None
+
+    @property
+    def id(self) -> str:
+        """gzia's session id; the session must be open."""
+        return self.live.id
+
+    @property
+    def live(self) -> Live:
+        """The live session; GziaError when it could not be reopened."""
+        if self._live is None:
+            raise GziaError("session-broken", "This session could not be started again.", "open a new one")
+        return self._live
+
+    @property
+    def conversation(self) -> Conversation:
+        """The live conversation."""
+        return self.live.conversation
+
+    # -- opening -----------------------------------------------------------------------------------------------------
+
+    async def open(self) -> dict[str, Any]:
+        """Start it as its choices say; the result of ``session/new``."""
+        choices = self.choices
+        self._live = await self._host.begin(self._wanted.chosen(choices.agent, choices.permission, choices.isolated))
+        conversation = self._live.conversation
+        conversation.permissions.answerers = 1
+        conversation.forward = self._forwarded
+        return self.described()
+
+    def attach(self) -> None:
+        """Begin to send updates; called when the editor knows the session's id."""
+        follower = self.conversation.journal.follow(0)
+        self._pump = Pump(self.id, follower, self._wire, self._merged, self._line)
+
+    def described(self) -> dict[str, Any]:
+        """The session as the editor is told: modes, config options, and what gzia adds."""
+        facts = self.conversation.facts
+        about = {
+            "session": self.id,
+            "agent": {"id": self.choices.agent, "name": facts.name, "version": facts.version},
+            "isolated": self.live.record.is_isolated,
+            "directory": self.live.directory,
+            "steering": facts.steering,
+        }
+        shown = {"configOptions": self.config_options(), "_meta": {"gzia": about}}
+        return {**shown, "modes": facts.modes} if facts.modes else shown
+
+    def config_options(self) -> list[dict[str, Any]]:
+        """gzia's options and the agent's."""
+        return [*options.shown(self.choices, self._host.agents), *self.conversation.facts.config_options]
+
+    # -- requests of the editor --------------------------------------------------------------------------------------
+
+    def prompt(self, blocks: list[dict[str, Any]]) -> Awaitable[dict[str, Any]]:
+        """Register a turn at once; its answer comes after everything the turn said was sent."""
+        problem = content.unsupported(blocks, self.conversation.facts.capabilities.get("promptCapabilities") or {})
+        if problem:
+            raise UsageError("unsupported-content", problem, "leave it out or choose another agent")
+        self._live = self.live.prompted()
+        return self._told(self.conversation, self.conversation.prompt(blocks))
+
+    async def _told(self, conversation: Conversation, ended: Awaitable[TurnEnd]) -> dict[str, Any]:
+        end = await ended
+        assert self._pump
+        await self._pump.reached(conversation.journal.n)
+        return answer_of(end)
+
+    async def set_mode(self, mode: str) -> dict[str, Any]:
+        """Put the agent into one of its own modes."""
+        self._held("mode")
+        await self.conversation.call("session/set_mode", {"modeId": mode})
+        return {}
+
+    async def set_option(self, option: str, value: Any) -> dict[str, Any]:
+        """Change an option of gzia, or one of the agent; the result is the full list."""
+        if options.is_ours(option):
+            await self._choose(option, value)
+        else:
+            self._held("option")
+            params = {"configId": option, "value": value, **({"type": "boolean"} if isinstance(value, bool) else {})}
+            answer = await self.conversation.call("session/set_config_option", params)
+            self.conversation.agent_options(answer.get("configOptions") or [])
+        return {"configOptions": self.config_options()}
+
+    def _held(self, what: str) -> None:
+        if self.choices.permission == "readonly":
+            raise UsageError("read-only", f"A read-only session keeps its {what}.", "change the permission first")
+
+    async def _choose(self, option: str, value: Any) -> None:
+        if not isinstance(value, str) or not options.allowed(option, value, self._host.agents):
+            raise UsageError("invalid-option-value", f"“{value}” is not a value of {option}.")
+        choices = self.choices.changed(option, value)
+        if choices == self.choices:
+            return
+        if self.live.was_prompted:
+            raise UsageError("settled", f"{option} is settled by the first prompt.", "open a new session to change it")
+        before, id = self.choices, self.id
+        await self._end()
+        self._wanted = replace(self._wanted, id=id)
+        self.choices = choices
+        try:
+            await self.open()
+        except GziaError:
+            self.choices = before
+            await self.open()
+            raise
+        finally:
+            if self._live:
+                self.attach()
+
+    def cancel(self) -> None:
+        """Stop the running turn and those that wait."""
+        if self._live:
+            self.conversation.cancel()
+
+    async def close(self) -> None:
+        """End the agent.  A session that was never prompted leaves nothing behind."""
+        await self._end()
+
+    async def _end(self) -> None:
+        live, self._live = self._live, None
+        if live:
+            await live.end()
+        if self._pump:
+            await self._pump.task
+
+    # -- lines of the journal ----------------------------------------------------------------------------------------
+
+    def _line(self, entry: Entry) -> None:
+        if entry.kind == "permission":
+            self._permission(entry.body)
+        elif entry.kind == "notice":
+            self._notice(entry.body)
+
+    def _permission(self, body: dict[str, Any]) -> None:
+        id = body["permission_id"]
+        if body["state"] != "asked":
+            if (request := self._questions.pop(id, None)) is not None:
+                self._wire.withdraw(request)
+        elif id in self.conversation.permissions.open:
+            params = {"sessionId": self.id, "toolCall": body["tool_call"], "options": body["options"]}
+            self._questions[id] = self._wire.ask(
+                "session/request_permission", params, lambda event: self._answered(id, event)
+            )
+
+    def _answered(self, id: str, event: Answer | Refused) -> None:
+        self._questions.pop(id, None)
+        outcome = event.result["outcome"] if isinstance(event, Answer) else CANCELLED
+        if self._live:
+            self.conversation.answer(id, outcome, "editor")
+
+    def _notice(self, body: dict[str, Any]) -> None:
+        params = body["params"]
+        if isinstance(params, dict) and "sessionId" in params:
+            params = {**params, "sessionId": self.id}
+        self._wire.notify(body["method"], params)
+
+    def _merged(self, update: str) -> str:
+        """An agent's list of config options with gzia's in front."""
+        value = json.loads(update)
+        if value.get("sessionUpdate") != "config_option_update":
+            return update
+        return dumps(
+            {**value, "configOptions": [*options.shown(self.choices, self._host.agents), *value["configOptions"]]}
+        )
+
+    # -- files and terminals of the editor ---------------------------------------------------------------------------
+
+    def _forwarded(self, call: ClientCall) -> bool:
+        if not offers(self._wanted.client_capabilities, call.method):
+            return False
+        self._wire.ask(call.method, {**call.params, "sessionId": self.id}, lambda event: given(call, event))
+        return True
+
+
+def given(call: ClientCall, event: Answer | Refused) -> None:
+    """The editor's answer to a call of the agent."""
+    if isinstance(event, Answer):
+        call.give(event.result)
+    else:
+        call.deny(event.error.code, event.error.message)
+
+
+def offers(capabilities: dict[str, Any], method: str) -> bool:
+    """Whether a client with these ACP capabilities takes the method."""
+    files = capabilities.get("fs") or {}
+    room, _, verb = method.partition("/")
+    if room == "fs":
+        return bool(files.get({"read_text_file": "readTextFile", "write_text_file": "writeTextFile"}.get(verb, "")))
+    return bool(capabilities.get(room))
+
+
+def answer_of(end: TurnEnd) -> dict[str, Any]:
+    """The result of ``session/prompt``; raises what ended the turn without one."""
+    if end.error:
+        raise end.error
+    return {**end.result, "stopReason": end.stop_reason}

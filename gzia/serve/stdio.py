@@ -1,0 +1,54 @@
+"""Serves one editor on standard input and output until it goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+from gzia.serve.editor import Editor
+from gzia.serve.options import Choices
+from gzia.session.host import Host
+from gzia.system.pump import Reader, Writer
+
+LEAVE = 4.0  # seconds for everything to end; what is left then dies with its guardian
+
+
+async def serve(host: Host, choices: Choices) -> int:
+    """Serve until EOF, a closed pipe, SIGHUP, SIGINT or SIGTERM; the exit status."""
+    loop = asyncio.get_running_loop()
+    gone: asyncio.Future[int] = loop.create_future()
+
+    def leave(status: int) -> None:
+        if not gone.done():
+            gone.set_result(status)
+
+    writer = Writer(private_stdout(), on_broken=lambda _: leave(0))
+    editor = Editor(host, writer, choices)
+
+    def received(data: bytes) -> None:
+        editor.received(data)
+        if not data:
+            leave(0)
+
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, leave, 128 + number)
+    reader = Reader(0, received)
+    reader.start()
+    status = await gone
+    reader.close()
+    try:
+        await asyncio.wait_for(editor.close(), LEAVE)
+    except TimeoutError:
+        pass
+    await writer.close(0.5)
+    return status
+
+
+def private_stdout() -> int:
+    """A descriptor for frames; what anything else prints on standard output goes nowhere from now on."""
+    frames = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return frames

@@ -1,0 +1,136 @@
+"""What a live conversation leaves in its record and in its action events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from gzia.driver.agent import AgentFacts
+from gzia.driver.observation import Event as Observed
+from gzia.driver.observation import UpdateObservation
+from gzia.errors import FAILED, OK, GziaError
+from gzia.events.model import Event, Stage, Status
+from gzia.events.store import Events
+from gzia.session.record import Record
+from gzia.session.store import FileStore
+from gzia.session.turns import TurnEnd
+from gzia.system import clock
+
+SUMMARY_LIMIT = 200  # characters
+
+
+class Books:
+    """Keeps the record of one session true while its conversation lives.
+
+    ``turns`` is how many turns the session has had before.  A record or an event that cannot be written must not end the
+    turn: the first such error is kept in ``problem``, and the end of the turn tells it.
+    """
+
+    def __init__(self, store: FileStore, events: Events, record: Record, turns: int) -> None:
+        self.turns = turns
+        self.problem: GziaError | None = None
+        self._store = store
+        self._events = events
+        self._id = record.id
+        self._agent = record.provider
+        self._tools: dict[str, Observed] = {}
+
+    # -- the record --------------------------------------------------------------------------------------------------
+
+    def agent_started(self, facts: AgentFacts) -> None:
+        """A process of the agent runs and its conversation is open."""
+
+        def change(record: Record) -> None:
+            record.pid, record.pid_identity = facts.pid, facts.identity
+            record.agent_session_id = facts.agent_session_id
+            record.metadata["agent"] = {"name": facts.name, "version": facts.version}
+
+        self._change(change)
+        self._note("agent", "FINISH", "OK", {"name": facts.name, "version": facts.version, "pid": facts.pid})
+
+    def turn_started(self, number: int) -> None:
+        """A turn runs."""
+
+        def change(record: Record) -> None:
+            record.status, record.finished_at, record.exit_code, record.reason = "running", None, None, ""
+
+        self._change(change)
+        self._note("turn", "PENDING", None, {"turn": number})
+
+    def turn_ended(self, end: TurnEnd) -> None:
+        """A turn is over: the session is completed until the next one, or failed."""
+
+        def change(record: Record) -> None:
+            if record.status == "killed":
+                return
+            if end.error:
+                record.finish("failed", clock.now(), exit_code=FAILED, reason=end.error.message)
+            else:
+                why = "" if end.stop_reason == "end_turn" else end.stop_reason
+                record.finish("completed", clock.now(), exit_code=OK, reason=why)
+            record.summary = end.message.strip()[:SUMMARY_LIMIT] or record.summary
+
+        self._change(change)
+        status: Status = "FAILED" if end.error else "OK"
+        error = end.error.message if end.error else ""
+        self._note("turn", "FINISH", status, {"turn": end.number, "stop_reason": end.stop_reason}, error)
+
+    def closed(self) -> None:
+        """The agent has ended and this process lets go of the session."""
+
+        def change(record: Record) -> None:
+            record.pid = record.host_pid = None
+            record.pid_identity = record.host_identity = ""
+            if record.status == "running":
+                record.finish("completed", clock.now(), exit_code=OK)
+
+        self._change(change)
+        self._events.close()
+
+    def _change(self, change: Callable[[Record], None]) -> None:
+        try:
+            self._store.update(self._id, change)
+        except GziaError as error:
+            self.problem = self.problem or error
+
+    # -- action events -----------------------------------------------------------------------------------------------
+
+    def saw(self, item: UpdateObservation) -> None:
+        """Keep what an update says about the session, and note what a tool call begins and ends."""
+        kind = item.event["kind"]
+        if kind == "text_delta" or kind == "thinking_delta":
+            return
+        if kind in ("tool_use", "tool_result"):
+            self._tool(item.event)
+        elif item.event.get("update") == "session_info_update":
+            title = json.loads(item.text).get("title")
+            if isinstance(title, str):
+                self._change(lambda record: setattr(record, "title", title))
+
+    def _tool(self, event: Observed) -> None:
+        id = event["id"]
+        before = self._tools.get(id)
+        now = {**(before or {}), **event}
+        about = {"tool_call_id": id, "title": now.get("title"), "kind": now.get("tool_kind")}
+        action = str(now.get("tool_kind") or "tool")
+        if event.get("status") in ("completed", "failed"):
+            self._tools.pop(id, None)
+            self._note(action, "FINISH", "OK" if event["status"] == "completed" else "FAILED", about)
+        else:
+            self._tools[id] = now
+            if before is None:
+                self._note(action, "PENDING", None, about)
+
+    def permission(self, allowed: bool, title: str, by: str) -> None:
+        """A permission was settled."""
+        self._note("permission", "FINISH", "OK" if allowed else "FAILED", {"title": title, "by": by})
+
+    def _note(
+        self, action: str, stage: Stage, status: Status | None, metadata: dict[str, object], error: str = ""
+    ) -> None:
+        try:
+            self._events.append(
+                Event(self._id, action, stage, status, agent_id=self._agent, error=error, metadata=metadata)
+            )
+        except GziaError as problem:
+            self.problem = self.problem or problem

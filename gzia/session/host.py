@@ -1,0 +1,142 @@
+"""Begins and ends live sessions, for an editor, a terminal and a script alike."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from gzia.agents.base import AgentSpec
+from gzia.agents.registry import Registry
+from gzia.driver.agent import Agent, Listener
+from gzia.driver.turn import PermissionLevel, Place
+from gzia.session.books import Books
+from gzia.session.conversation import Conversation
+from gzia.session.journal import Journal, draft
+from gzia.session.record import Record
+from gzia.session.service import Service
+from gzia.transports import handshake
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A session to begin.  ``isolate`` None means: isolated in git, direct outside it."""
+
+    directory: Path
+    agent: str
+    level: PermissionLevel = PermissionLevel.SUPERVISED
+    isolate: bool = True
+    id: str = ""
+    base: str = "HEAD"
+    model: str = ""
+    prompt: str = ""
+    mcp_servers: tuple[dict[str, Any], ...] = ()
+    client_capabilities: dict[str, Any] = field(default_factory=dict)
+
+    def chosen(self, agent: str, level: str, isolate: bool, id: str = "") -> Wanted:
+        """The same session with other choices."""
+        return replace(self, agent=agent, level=PermissionLevel(level), isolate=isolate, id=id or self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A session whose agent runs in this process."""
+
+    service: Service
+    record: Record
+    conversation: Conversation
+    first_line: int = 0  # the journal's last line before this process went on with the session
+    was_prompted: bool = False
+
+    @property
+    def id(self) -> str:
+        """gzia's session id."""
+        return self.record.id
+
+    @property
+    def directory(self) -> str:
+        """Where the agent works."""
+        return self.record.worktree_dir or self.record.working_dir
+
+    def prompted(self) -> Live:
+        """The same session after its first prompt."""
+        return self if self.was_prompted else replace(self, was_prompted=True)
+
+    async def end(self) -> None:
+        """End the agent; a session that was never prompted and holds no work is removed again."""
+        await self.conversation.close()
+        if not self.was_prompted:
+            await asyncio.to_thread(self.service.discard, self.id)
+
+
+class Host:
+    """Where sessions are begun.  ``registry`` are the agents that can be chosen."""
+
+    def __init__(self, registry: Registry, *, handshake: float = handshake.DEADLINE) -> None:
+        self._registry = registry
+        self._deadline = handshake
+
+    @property
+    def agents(self) -> Mapping[str, str]:
+        """Agent ids and their names."""
+        return {spec.id: spec.name for spec in self._registry.specs.values()}
+
+    async def begin(self, wanted: Wanted) -> Live:
+        """A new session with a started agent.  When the agent does not start, nothing is left of it."""
+        spec = self._registry.get(wanted.agent)
+        spec.posture(wanted.level)
+        if spec.located() is None:
+            raise spec.not_found()
+        service = Service(wanted.directory)
+        record = await asyncio.to_thread(
+            service.create, id=wanted.id, provider=spec.id, permission_level=wanted.level, prompt=wanted.prompt,
+            isolate=wanted.isolate, base=wanted.base, model=wanted.model,
+        )  # fmt: skip
+        return await self._started(service, record, spec, wanted, "")
+
+    async def rejoin(self, wanted: Wanted) -> Live:
+        """A session that exists, with its agent on its own earlier conversation."""
+        service = Service(wanted.directory)
+        record = await asyncio.to_thread(service.claim, wanted.id)
+        spec = self._registry.get(record.provider)
+        live = await self._started(service, record, spec, wanted, record.agent_session_id)
+        return live.prompted()
+
+    async def _started(self, service: Service, record: Record, spec: AgentSpec, wanted: Wanted, resume: str) -> Live:
+        level = PermissionLevel(record.permission_level)
+        place = Place(
+            record.worktree_dir or record.working_dir, mcp_servers=wanted.mcp_servers, model=wanted.model,
+            client_capabilities=offered(wanted.client_capabilities, level),
+        )  # fmt: skip
+        marks = {"GZIA_SESSION": record.id, "GZIA_ROOT": str(service.root)}
+
+        async def start(listener: Listener, resume: str) -> Agent:
+            here = replace(place, resume=resume)
+            return await handshake.start(
+                spec, spec.posture(level), here, listener, marks=marks, deadline=self._deadline
+            )
+
+        journal = Journal(service.journal_path(record.id), record.id)
+        first_line = journal.n
+        if journal.n == 0:
+            journal.write([draft("session", None, {"state": "opened", "record": record.to_json()})])
+        conversation = Conversation(journal, Books(service, record), level, start)
+        live = Live(service, record, conversation, first_line)
+        try:
+            await conversation.open(resume)
+        except BaseException:
+            await live.prompted().end() if resume else await live.end()
+            raise
+        return live
+
+
+def offered(capabilities: dict[str, Any], level: PermissionLevel) -> dict[str, Any]:
+    """What gzia offers an agent for its client: what that client offers, less what the level forbids."""
+    passed = ("fs", "terminal", "session", "elicitation")
+    kept: dict[str, Any] = {name: capabilities[name] for name in passed if name in capabilities}
+    if level is PermissionLevel.READONLY and kept:
+        kept["fs"] = {**(kept.get("fs") or {}), "writeTextFile": False}
+        kept["terminal"] = False
+    return kept

@@ -1,0 +1,86 @@
+"""The open questions of a conversation: who is asked, who answered, and what the journal says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gzia.driver.observation import Question
+from gzia.driver.turn import PermissionLevel
+from gzia.session import policy
+from gzia.session.journal import Draft, draft
+
+POLICY = "policy:"  # who answered, when it was the permission level: "policy:readonly"
+
+
+@dataclass(slots=True)
+class Open:
+    """A permission that is being asked."""
+
+    id: str
+    key: Any
+    tool_call: dict[str, Any]
+    options: list[Any]
+    turn: int | None
+
+
+class Permissions:
+    """Settles permission questions.
+
+    ``reply(key, result)`` carries an answer to the agent, ``told(allowed, title, by)`` hears what was settled.
+    """
+
+    def __init__(
+        self, level: PermissionLevel, reply: Callable[[Any, Any], None], told: Callable[[bool, str, str], None]
+    ) -> None:
+        self.level = level
+        self.open: dict[str, Open] = {}
+        self.answerers = 0  # how many clients could answer a question now
+        self.refused: list[str] = []  # titles of what was refused in this turn because nobody could be asked
+        self._reply = reply
+        self._told = told
+        self._minted = 0
+        self._ready: list[tuple[Any, Any]] = []  # answers whose line is not written yet
+
+    def asked(self, question: Question, turn: int | None, tool_kind: str | None) -> list[Draft]:
+        """The lines for a new question, and for its answer when the level settles it at once."""
+        self._minted += 1
+        params = question.params
+        one = Open(f"p{self._minted}", question.key, params.get("toolCall", {}), params.get("options", []), turn)
+        self.open[one.id] = one
+        line = {"permission_id": one.id, "state": "asked", "tool_call": one.tool_call, "options": one.options}
+        outcome = policy.settle(self.level, tool_kind, one.options, somebody=self.answerers > 0)
+        lines = [draft("permission", turn, line)]
+        return lines if outcome is None else lines + self.settled(one.id, outcome, f"{POLICY}{self.level}")
+
+    def settled(self, permission_id: str, outcome: dict[str, Any], by: str) -> list[Draft]:
+        """The line for an answer.  The agent gets it through :meth:`deliver`, once the line is written."""
+        one = self.open.pop(permission_id, None)
+        if one is None:
+            return []  # somebody else was faster
+        allowed = policy.allows(outcome, one.options)
+        title = str(one.tool_call.get("title") or one.tool_call.get("toolCallId"))
+        if not allowed and by.startswith(POLICY):
+            self.refused.append(title)
+        self._told(allowed, title, by)
+        line = {"permission_id": one.id, "state": "answered", "outcome": outcome, "allowed": allowed, "by": by}
+        self._ready.append((one.key, {"outcome": outcome}))
+        return [draft("permission", one.turn, line)]
+
+    def withdrawn(self, key: Any) -> list[Draft]:
+        """The line for a question that the agent took back."""
+        gone = [one for one in self.open.values() if one.key == key]
+        for one in gone:
+            del self.open[one.id]
+        return [draft("permission", one.turn, {"permission_id": one.id, "state": "withdrawn"}) for one in gone]
+
+    def all_settled(self, by: str) -> list[Draft]:
+        """Every open question answered with ``cancelled``: after a cancel, or when nobody is left to ask."""
+        return [line for one in list(self.open) for line in self.settled(one, policy.CANCELLED, by)]
+
+    def deliver(self) -> None:
+        """Send the answers whose lines are written."""
+        ready, self._ready = self._ready, []
+        for key, result in ready:
+            self._reply(key, result)
