@@ -57,5 +57,5 @@ def _told(layout: Layout, id: SessionId) -> dict[str, Any]:
             case {"kind": "input", "input": "prompt"}:
                 facts |= {"status": "running", "finished_at": None, "reason": None}
             case {"kind": "prompt", "at": at, **rest}:
-                facts |= {"status": "failed" if "error" in rest else "completed", "finished_at": at, "reason": None}
+                facts |= {"status": "failed" if rest.get("error") else "completed", "finished_at": at, "reason": None}
     return facts
