@@ -12,14 +12,16 @@ from gzia.driver.turn import PermissionLevel
 from gzia.errors import GziaError, NotFoundError, UsageError
 
 READONLY, SUPERVISED, AUTONOMOUS = PermissionLevel
+FILES = "{files}"
 
 
 @dataclass(frozen=True, slots=True)
 class Posture:
     """How one agent is held to one permission level.
 
-    ``mode`` and ``config`` are set over ACP after the session is opened, ``env`` and ``args`` when it is started.
-    ``note`` says in a sentence what is really enforced.
+    ``env`` and ``args`` are added when it is started; ``files`` (name -> text) then lie in a private directory, whose
+    path stands in ``args`` for :data:`FILES`.  ``meta`` goes with the request that opens the conversation, ``mode`` and
+    ``config`` are set after it.  ``note`` says in a sentence what is really enforced.
     """
 
     note: str
@@ -27,6 +29,8 @@ class Posture:
     config: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     args: tuple[str, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

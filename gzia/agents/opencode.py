@@ -1,8 +1,28 @@
-"""OpenCode (npm opencode-ai).  Left alone it asks for nothing: its questions are switched on here."""
+"""OpenCode (npm opencode-ai).
+
+Measured with 1.18.33, the disk as witness.  Left alone it asks for nothing.  Its permissions are set here twice: a
+repository's opencode.json can override the variable for one agent, or name another default agent, but not the content
+that is handed over for each agent; the mode is set to an agent that is covered.  Its plan mode is not read-only: it
+runs commands unasked.
+"""
 
 from __future__ import annotations
 
+import json
+
 from gzia.agents.base import AUTONOMOUS, READONLY, SUPERVISED, AgentSpec, Posture
+
+HARMLESS = ("read", "glob", "grep", "list", "todowrite", "todoread")
+AGENTS = ("build", "plan", "general", "explore")
+
+
+def held(note: str, rest: str) -> Posture:
+    """Every tool that is not harmless gets the permission ``rest``."""
+    permission = {"*": rest, **dict.fromkeys(HARMLESS, "allow")}
+    content = {"permission": permission, "agent": {agent: {"permission": permission} for agent in AGENTS}}
+    variables = {"OPENCODE_PERMISSION": json.dumps(permission), "OPENCODE_CONFIG_CONTENT": json.dumps(content)}
+    return Posture(note, config={"mode": "build"}, env=variables)
+
 
 AGENT = AgentSpec(
     id="opencode",
@@ -11,15 +31,8 @@ AGENT = AgentSpec(
     install="npm install -g opencode-ai",
     prompt={"image": True, "embeddedContext": True},
     levels={
-        READONLY: Posture(
-            "its permissions are set to deny", env={"OPENCODE_PERMISSION": '{"edit":"deny","bash":"deny"}'}
-        ),
-        SUPERVISED: Posture(
-            "its permissions are set to ask", env={"OPENCODE_PERMISSION": '{"edit":"ask","bash":"ask"}'}
-        ),
-        AUTONOMOUS: Posture(
-            "its permissions are set to ask, and gzia answers yes",
-            env={"OPENCODE_PERMISSION": '{"edit":"ask","bash":"ask"}'},
-        ),
+        READONLY: held("the tools that change anything are taken away, and gzia answers no", "deny"),
+        SUPERVISED: held("it asks before every edit and command", "ask"),
+        AUTONOMOUS: held("it asks before every edit and command, and gzia answers yes", "ask"),
     },
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from gzia.acp.agent import update_frame
 from gzia.serve.wire import Wire
 from gzia.session.journal import Entry, Follower
 
@@ -27,7 +26,7 @@ class Pump:
         line: Callable[[Entry], None],
     ) -> None:
         self.delivered = follower.cursor
-        self._head, self._tail = update_frame(session_id)
+        self._head, self._tail = wire.side.update_frame(session_id)
         self._follower = follower
         self._wire = wire
         self._merged = merged

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gzia.acp.methods import PROTOCOL_VERSION
-from gzia.agents.base import AgentSpec, Posture
+from gzia.agents.base import FILES, AgentSpec, Posture
 from gzia.driver.agent import AgentFacts, Listener
 from gzia.driver.turn import Place
 from gzia.errors import DeadlineError, GziaError, UsageError
 from gzia.system import process, selfexec
 from gzia.system.environment import agent_environment
+from gzia.system.private import PrivateFiles
 from gzia.transports import failures
 from gzia.transports.acp import AcpAgent
 from gzia.version import VERSION
@@ -52,21 +53,31 @@ async def _spawn(
     spec: AgentSpec, posture: Posture, place: Place, listener: Listener, marks: dict[str, str]
 ) -> AcpAgent:
     environment = agent_environment({**spec.env, **posture.env, **marks})
-    directory = Path(place.directory)
-    if spec.module:
-        argv, descriptors = selfexec.module_command(spec.module, *posture.args)
-        child = await process.start(argv, cwd=directory, env=environment, pass_fds=descriptors)
-    else:
-        if spec.located() is None:
-            raise spec.not_found()
-        child = await process.start([*spec.command, *posture.args], cwd=directory, env=environment)
+    files = PrivateFiles(posture.files)
+    try:
+        args = [arg.replace(FILES, files.directory) for arg in posture.args]
+        argv, descriptors = command(spec, args)
+        child = await process.start(argv, cwd=Path(place.directory), env=environment, pass_fds=descriptors)
+    except BaseException:
+        files.remove()
+        raise
+    child.exited.add_done_callback(lambda _: files.remove())
     return AcpAgent(child, listener, spec.name)
+
+
+def command(spec: AgentSpec, args: Sequence[str]) -> tuple[list[str], tuple[int, ...]]:
+    """The argument vector that starts an agent, and the descriptors it needs."""
+    if spec.module:
+        return selfexec.module_command(spec.module, *args)
+    if spec.located() is None:
+        raise spec.not_found()
+    return [*spec.command, *args], ()
 
 
 async def _opened(agent: AcpAgent, spec: AgentSpec, posture: Posture, place: Place, deadline: float) -> None:
     hello = await _within(agent, deadline, "initialize", agent.call("initialize", initialize(place)))
     try:
-        session = await _conversation(agent, place, hello, deadline)
+        session = await _conversation(agent, posture, place, hello, deadline)
     except GziaError as error:
         if error.code == "auth-required":
             error.data["authMethods"] = hello.get("authMethods", [])
@@ -84,8 +95,12 @@ def initialize(place: Place) -> dict[str, Any]:
     }
 
 
-async def _conversation(agent: AcpAgent, place: Place, hello: dict[str, Any], deadline: float) -> dict[str, Any]:
+async def _conversation(
+    agent: AcpAgent, posture: Posture, place: Place, hello: dict[str, Any], deadline: float
+) -> dict[str, Any]:
     params: dict[str, Any] = {"cwd": place.directory, "mcpServers": list(place.mcp_servers)}
+    if posture.meta:
+        params["_meta"] = posture.meta
     if not place.resume:
         return dict(await _within(agent, deadline, "session/new", agent.call("session/new", params)))
     capabilities = hello.get("agentCapabilities") or {}

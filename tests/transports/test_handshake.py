@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gzia.agents.base import AgentSpec, Posture
+from gzia.agents.base import FILES, AgentSpec, Posture
 from gzia.agents.registry import custom
 from gzia.driver.observation import Heard
 from gzia.driver.turn import Place
@@ -238,3 +238,24 @@ def test_RIG_01_a_mode_that_the_agent_refuses_is_an_error(tmp_path: Path) -> Non
     error = failure(scripted(script), tmp_path, Posture("plan only", mode="plan"))
 
     assert error.code == "agent-refused"
+
+
+def test_files_of_a_posture_lie_in_a_private_directory_until_the_agent_ends(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    posture = Posture("a policy", args=("--policy", f"{FILES}/deny.toml"), files={"deny.toml": "deny"})
+
+    start(scripted({"log": str(log)}), tmp_path, posture)
+
+    argv = json.loads(log.read_text().splitlines()[0])["start"]["argv"]
+    assert argv[-2] == "--policy"
+    assert not Path(argv[-1]).parent.exists()
+
+
+def test_what_a_posture_tells_the_conversation_goes_with_it(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    start(scripted({"log": str(log)}), tmp_path, Posture("less tools", meta={"tools": ["Read"]}))
+
+    heard = [json.loads(line).get("in") for line in log.read_text().splitlines()]
+    opened = [frame["params"]["_meta"] for frame in heard if frame and frame.get("method") == "session/new"]
+    assert opened == [{"tools": ["Read"]}]
