@@ -1,8 +1,9 @@
 """Reads the official ACP schema and writes v1.json: its facts, without its prose.
 
-    python protocol/acp/condense.py node_modules/@agentclientprotocol/sdk/schema/schema.json 2.4.0 protocol/acp/v1.json
+    npm pack @agentclientprotocol/sdk@2.4.0 && tar xzf agentclientprotocol-sdk-2.4.0.tgz package/schema/v1/schema.json
+    python protocol/acp/condense.py package/schema/v1/schema.json 2.4.0 protocol/acp/v1.json
 
-The second argument is the version of the npm package the schema came with.  The result is a JSON Schema again, with the
+The second argument is the version of the npm package that the schema came with.  The result is a JSON Schema again, with the
 same verdict on every instance, plus the table of methods.  What it leaves out: descriptions, titles, defaults, formats,
 the envelopes (requests, answers), and types that no method reaches.
 """
