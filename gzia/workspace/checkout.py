@@ -1,0 +1,85 @@
+"""What in the user's checkout forbids a merge.  Only what git would lose counts; all other local edits stay."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from gzia.errors import ConflictError, GziaError
+from gzia.workspace import status
+from gzia.workspace.git import Git
+from gzia.workspace.model import FileChange
+from gzia.workspace.places import git_dir
+
+# Files and directories of an operation that waits for the user (gitrepository-layout; wt-status.c reads the same).
+UNDERWAY = {
+    "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply": "rebase", "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert", "sequencer": "cherry-pick",
+}  # fmt: skip
+
+
+def refuse_operation(checkout: Path) -> None:
+    """ConflictError ``operation-in-progress`` when a merge, rebase, cherry-pick or revert waits in ``checkout``."""
+    place = git_dir(checkout)
+    for name, operation in UNDERWAY.items():
+        if place and (place / name).exists():
+            raise ConflictError(
+                "operation-in-progress", f"A {operation} is under way in {checkout}.",
+                f"Finish it, or give it up: git {operation} --abort", data={"operation": operation},
+            )  # fmt: skip
+
+
+def head(git: Git) -> tuple[str, str]:
+    """The commit and the branch (full name, "" when detached) that the checkout stands on; ``no-commit-yet``."""
+    commit = git.attempt("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if commit.status:
+        raise GziaError("no-commit-yet", "The current branch has no commit yet.", "Make a first commit, then merge.")
+    branch = git.attempt("symbolic-ref", "--quiet", "HEAD")
+    return commit.out.decode().strip(), os.fsdecode(branch.out).strip()
+
+
+def refuse_to_lose(git: Git, files: Sequence[FileChange], conflicts: Iterable[str]) -> None:
+    """ConflictError ``checkout-dirty``, with the files, when a merge that writes ``files`` would lose local work.
+
+    That is anything staged (a merge commits the index), an edited or untracked file that the merge writes, and an
+    ignored one too: git overwrites those without a word.
+    """
+    state, _ = status.read(git, submodules="dirty")
+    renamed = {change.old_path for change in files if change.old_path}
+    removed = {change.path for change in files if change.status == "deleted"} | renamed
+    added = [change.path for change in files if change.status in ("added", "renamed")]
+    touched = {change.path for change in files} | renamed | set(conflicts)
+    lost = {*state.staged, *state.unmerged, *(touched & {*state.changed, *state.untracked})}
+    lost |= _obstacles(git.where, added, removed)
+    if lost:
+        raise dirty(lost)
+
+
+def dirty(paths: Iterable[str]) -> ConflictError:
+    """The error that names what is in the way."""
+    names = sorted(paths)
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return ConflictError(
+        "checkout-dirty", f"The merge would lose local changes in your checkout: {shown}.",
+        "Commit them, or put them aside with: git stash -u", data={"files": names},
+    )  # fmt: skip
+
+
+def _obstacles(root: Path, added: Iterable[str], removed: set[str]) -> set[str]:
+    """What lies where the merge makes a new file, and is not a tracked file that the merge takes away."""
+    return {found for path in added for found in _in_the_way(root, path) if found not in removed}
+
+
+def _in_the_way(root: Path, path: str) -> Iterable[str]:
+    steps = path.split("/")
+    for length in range(1, len(steps) + 1):
+        place = "/".join(steps[:length])
+        try:
+            mode = os.lstat(root / place).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        if not stat.S_ISDIR(mode):
+            return (place,)
+    return [str((Path(at) / name).relative_to(root)) for at, _, names in os.walk(root / path) for name in names]

@@ -1,0 +1,58 @@
+"""Commits made for the user: in their name, checked and signed as they want it, but never lost for it.
+
+Signing comes last, as an amendment, so a signer that fails or waits for a passphrase nobody can type costs the
+signature and nothing else.
+"""
+
+from __future__ import annotations
+
+from gzia.errors import DeadlineError
+from gzia.workspace.git import WORK, Answer, Git
+
+NOBODY = ("user.name=gzia", "user.email=gzia@localhost")
+NO_HOOKS = "core.hooksPath=/dev/null"
+
+
+def identified(git: Git) -> Git:
+    """git with the user's own identity; where none is configured, gzia's instead of one guessed from the host name."""
+    strict = git.configured("user.useConfigOnly=true")
+    known = all(strict.attempt("var", name).status == 0 for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"))
+    return git if known else git.configured(*NOBODY)
+
+
+def commit(git: Git, message: str) -> str | None:
+    """Commit the index with the user's hooks, unsigned; None when it went well, else why not."""
+    return refusal(git, "commit", "--quiet", "--no-gpg-sign", "--message", message)
+
+
+def save(git: Git, message: str, patience: float) -> tuple[str, ...]:
+    """Commit the index, in spite of a hook that fails; notes for the user."""
+    notes: tuple[str, ...] = ()
+    if problem := commit(git, message):
+        git.configured(NO_HOOKS).run("commit", "--quiet", "--no-gpg-sign", "--message", message, deadline=WORK)
+        notes = (f"The session's changes were saved without your hooks, because: {problem}",)
+    return notes + sign(git, patience)
+
+
+def sign(git: Git, patience: float) -> tuple[str, ...]:
+    """Sign the commit at HEAD if the user signs commits, within ``patience`` seconds; a note when it stays unsigned."""
+    if git.attempt("config", "--type=bool", "--get", "commit.gpgSign").out.strip() != b"true":
+        return ()
+    words = ("commit", "--quiet", "--amend", "--no-edit", "--gpg-sign")
+    problem = refusal(git.configured(NO_HOOKS), *words, deadline=patience)
+    return (f"The new commit is not signed, because: {problem}",) if problem else ()
+
+
+def refusal(git: Git, *words: str, deadline: float = WORK) -> str | None:
+    """Run ``git words…``; None when it went well, else why not, in one line."""
+    try:
+        answer = git.attempt(*words, deadline=deadline)
+    except DeadlineError as problem:
+        return problem.message
+    return reason(answer) if answer.status else None
+
+
+def reason(answer: Answer) -> str:
+    """What git or a hook said last, in one line."""
+    said = " ".join((answer.err.strip() or answer.out.decode(errors="replace")).split())
+    return said[-300:] or f"exit status {answer.status}"

@@ -1,0 +1,66 @@
+"""The workspace of a session as the session room sees it: one class, one method per verb.
+
+``GitWorkspaces`` keeps no state and may be used from any thread; its calls block.  An object with the same methods
+takes its place where sessions are tested without git.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gzia.workspace.create import prepare
+from gzia.workspace.diff import diff
+from gzia.workspace.merge import merge
+from gzia.workspace.model import Diff, FileChange, MergeResult, Unsaved, Workspace
+from gzia.workspace.preserve import preserve
+from gzia.workspace.remove import remove
+from gzia.workspace.root import project_root
+from gzia.workspace.unsaved import unsaved
+
+__all__ = ["Diff", "FileChange", "GitWorkspaces", "MergeResult", "Unsaved", "Workspace"]
+
+
+class GitWorkspaces:
+    """Workspaces that are git worktrees.  ``patience``: seconds that a program which signs commits may take."""
+
+    def __init__(self, patience: float = 30.0) -> None:
+        self.patience = patience
+
+    def project_root(self, directory: Path) -> tuple[Path, bool]:
+        """The project that ``directory`` belongs to, and whether it is under git.  See :mod:`gzia.workspace.root`."""
+        return project_root(directory)
+
+    def prepare(self, root: Path, session_id: str, base: str = "HEAD") -> Workspace:
+        """A new worktree on a new branch, or an error and nothing.  See :mod:`gzia.workspace.create`."""
+        return prepare(root, session_id, base)
+
+    def diff(self, ws: Workspace) -> Diff:
+        """The session's own changes.  See :mod:`gzia.workspace.diff` for the baseline."""
+        return diff(ws)
+
+    def merge(
+        self,
+        ws: Workspace,
+        session_id: str,
+        *,
+        squash: bool = False,
+        no_commit: bool = False,
+        dry_run: bool = False,
+        keep: bool = False,
+    ) -> MergeResult:
+        """The session's work into the main checkout.  See :mod:`gzia.workspace.merge`."""
+        return merge(
+            ws, session_id, squash=squash, no_commit=no_commit, dry_run=dry_run, keep=keep, patience=self.patience
+        )
+
+    def unsaved(self, ws: Workspace) -> Unsaved:
+        """What a removal would lose.  See :mod:`gzia.workspace.unsaved`."""
+        return unsaved(ws)
+
+    def preserve(self, ws: Workspace, session_id: str) -> str | None:
+        """Keep that under a ref, and name it.  See :mod:`gzia.workspace.preserve`."""
+        return preserve(ws, session_id)
+
+    def remove(self, ws: Workspace) -> None:
+        """Remove worktree and branch.  See :mod:`gzia.workspace.remove`."""
+        remove(ws)

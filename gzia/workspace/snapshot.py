@@ -1,0 +1,82 @@
+"""A worktree's whole content as a tree, without touching any index.
+
+git works on a copy of the index in a temporary directory; where nothing shall stay behind, new objects go to a
+temporary store as well.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gzia.errors import GziaError
+from gzia.workspace import filters, status
+from gzia.workspace.git import WORK, Git
+from gzia.workspace.places import common_dir, git_dir
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """``tree`` holds all that is not ignored; ``nested`` and ``dirty`` (see Status) are repositories it cannot hold.
+
+    ``raw`` are paths stored as they lie on disk because their filter cannot run, ``unmerged`` those stored with
+    conflict markers.
+    """
+
+    tree: str
+    nested: tuple[str, ...]
+    dirty: tuple[str, ...]
+    raw: tuple[str, ...]
+    unmerged: tuple[str, ...]
+
+
+def take(git: Git) -> Snapshot:
+    """The content of the checkout of ``git``, whose index must be a private one."""
+    state, git = status.read(git)
+    git = stage(git, state.unstaged)
+    tree = git.line("write-tree")
+    raw = filters.left_raw(git, state.unstaged)
+    return Snapshot(tree, state.nested, state.dirty, raw, state.unmerged)
+
+
+def stage(git: Git, paths: Iterable[str]) -> Git:
+    """Put ``paths`` as they are on disk (or are not) into the index; git without the filters that failed.
+
+    ``git add`` would read the names as patterns, and take a repository in the worktree for a submodule.
+    """
+    feed = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    if not feed:
+        return git
+    words = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+    return filters.run(git, *words, feed=feed, deadline=WORK)[1]
+
+
+@contextmanager
+def private_index(git: Git) -> Iterator[Git]:
+    """git with a copy of its index, thrown away at the end."""
+    own = git_dir(git.where)
+    if own is None:
+        raise GziaError("worktree-broken", f"{git.where} is not a checkout any more.")
+    with tempfile.TemporaryDirectory(prefix="gzia-") as place:
+        index = Path(place) / "index"
+        if (own / "index").exists():
+            # With its time: an entry as young as the index is one that git must look at again ("racy git").
+            shutil.copy2(own / "index", index)
+        yield git.within({"GIT_INDEX_FILE": str(index)})
+
+
+@contextmanager
+def private_objects(checkout: Path) -> Iterator[Mapping[str, str]]:
+    """Variables that send new objects to a store of their own, thrown away at the end; old ones are found as ever."""
+    own = git_dir(checkout)
+    if own is None:
+        raise GziaError("worktree-broken", f"{checkout} is not a checkout any more.")
+    with tempfile.TemporaryDirectory(prefix="gzia-") as place:
+        # The list is separated by colons; a name in double quotes may hold them (git, "GIT_ALTERNATE_…").
+        objects = str(common_dir(own) / "objects").replace("\\", "\\\\").replace('"', '\\"')
+        yield {"GIT_OBJECT_DIRECTORY": place, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{objects}"'}
