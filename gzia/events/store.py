@@ -28,15 +28,17 @@ class Events:
         self._writer: Appender | None = None
 
     def append(self, event: Event) -> int:
-        """Write the event and return its offset.  Raises GziaError ``journal-not-writable``."""
+        """Write the event and return its offset.  Raises GziaError ``journal-not-writable``.
+
+        A torn tail that is found and set aside is itself told by an event, right after.
+        """
         if self._writer is None:
             self._writer = Appender(self.path)
-        return self._writer.append(jsonl.dump(event.to_json()))
-
-    @property
-    def damage(self) -> tuple[Damage, ...]:
-        """The torn tails that appending found here and set aside."""
-        return tuple(self._writer.damage) if self._writer else ()
+        offset = self._writer.append(jsonl.dump(event.to_json()))
+        while self._writer.damage:
+            told = _mended(event.session_id, self.path, self._writer.damage.pop())
+            self._writer.append(jsonl.dump(told.to_json()))
+        return offset
 
     def read(self, cursor: int = 0) -> Page:
         """What follows byte ``cursor`` (0, or the cursor of an earlier page).
@@ -64,3 +66,10 @@ class Events:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _mended(session_id: str, path: Path, damage: Damage) -> Event:
+    kept = jsonl.damaged_path(path).name
+    error = f"{damage.length} torn bytes at offset {damage.offset} were set aside in {kept}"
+    about = {"offset": damage.offset, "length": damage.length, "kept_in": kept}
+    return Event(session_id, "mend the event log", "FINISH", "FAILED", agent_id="gzia", error=error, metadata=about)

@@ -72,9 +72,7 @@ class Record:
     def finish(self, status: Status, at: str, *, exit_code: int | None = None, reason: str = "") -> None:
         """Set what belongs together when the session stops running at the time ``at``."""
         self.status, self.finished_at, self.exit_code, self.reason = status, at, exit_code, reason
-        self.duration_ms = max(
-            0, (datetime.fromisoformat(at) - datetime.fromisoformat(self.started_at)) // timedelta(milliseconds=1)
-        )
+        self.duration_ms = max(0, (moment(at) - moment(self.started_at)) // timedelta(milliseconds=1))
 
 
 KEYS: Final = tuple(f.name for f in fields(Record) if f.name != "unknown")
@@ -125,6 +123,14 @@ def encode(record: Record) -> bytes:
     return json.dumps(record.to_json(), indent=2, allow_nan=False).encode("ascii") + b"\n"
 
 
+def moment(text: str) -> datetime:
+    """A time of a record; raises ValueError when the text is none or has no offset."""
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError("a time needs an offset")
+    return time
+
+
 def _check(known: dict[str, Any]) -> None:
     if known.get("status") not in _STATUSES:
         raise NotARecord("it has no status that gzia knows")
@@ -135,16 +141,11 @@ def _check(known: dict[str, Any]) -> None:
             raise NotARecord("it has a permission_level that gzia does not know")
         known["permission_level"] = _LEVELS[level]
     for name in ("started_at", "finished_at"):
-        if name in known and not _is_moment(known[name]):
-            raise NotARecord(f"its {name} is not a time")
+        try:
+            moment(known.get(name, "0001-01-01T00:00:00Z"))
+        except ValueError:
+            raise NotARecord(f"its {name} is not a time") from None
     for name in ("pid", "host_pid"):
         if not 0 <= known.get(name, 0) <= _MAX_PID:
             raise NotARecord(f"its {name} is not a process id")
         known[name] = known.get(name) or None  # 0 is how the program that gzia descends from says "none"
-
-
-def _is_moment(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False

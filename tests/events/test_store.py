@@ -58,19 +58,24 @@ def test_JSO_01_a_damaged_line_is_reported_and_hides_no_other(log: Path) -> None
     assert page.cursor == log.stat().st_size
 
 
-def test_JSO_01_a_torn_tail_is_set_aside_by_the_next_event(log: Path) -> None:
+def test_JSO_01_a_torn_tail_is_set_aside_by_the_next_event_and_told_once(log: Path) -> None:
     log.write_bytes(jsonl.dump(event("one").to_json()) + b'{"id":"caf\xc3')
     size = log.stat().st_size
 
     with Events(log) as events:
         before = events.read()
         events.append(event("two"))
-        damage = events.damage
+        events.append(event("three"))
         after = events.read()
 
+    told = after.events[2]
     assert (len(before.events), before.damage) == (1, ())
-    assert damage == (Damage(size - 11, 11),)
-    assert ([found.action for found in after.events], after.damage) == (["one", "two"], ())
+    assert [found.action for found in after.events] == ["one", "two", "mend the event log", "three"]
+    assert (told.session_id, told.status, told.metadata) == (
+        "k3v9q2", "FAILED", {"offset": size - 11, "length": 11, "kept_in": "k3v9q2.events.jsonl.damaged"},
+    )  # fmt: skip
+    assert told.error == f"11 torn bytes at offset {size - 11} were set aside in k3v9q2.events.jsonl.damaged"
+    assert after.damage == ()
     assert jsonl.damaged_path(log).read_bytes() == b'{"id":"caf\xc3\n'
 
 
