@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -365,21 +363,6 @@ def test_the_sentence_for_a_person_says_where_the_damaged_file_is(store: FileSto
 
 
 # --- rights ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def nobodys() -> Iterator[FileStore]:
-    """A store below a directory that an unprivileged user owns; this process is that user meanwhile."""
-    place = Path(tempfile.mkdtemp())
-    place.chmod(0o755)
-    root = os.geteuid() == 0
-    if root:
-        os.chown(place, 65534, 65534)
-        os.seteuid(65534)
-    yield FileStore(place)
-    if root:
-        os.seteuid(0)
-    shutil.rmtree(place)
 
 
 def test_JSO_05_a_record_that_may_not_be_read_is_set_aside_as_it_is(nobodys: FileStore) -> None:
