@@ -3,9 +3,9 @@
     npm pack @agentclientprotocol/sdk@2.4.0 && tar xzf agentclientprotocol-sdk-2.4.0.tgz package/schema/v1/schema.json
     python protocol/acp/condense.py package/schema/v1/schema.json 2.4.0 protocol/acp/v1.json
 
-The second argument is the version of the npm package that the schema came with.  The result is a JSON Schema again, with the
-same verdict on every instance, plus the table of methods.  What it leaves out: descriptions, titles, defaults, formats,
-the envelopes (requests, answers), and types that no method reaches.
+The second argument is the version of the npm package that the schema came with.  The result is a JSON Schema again,
+with the same verdict on every instance, plus the table of methods.  What it leaves out: descriptions, titles, defaults,
+formats, the envelopes (requests, answers), and types that no method reaches.
 """
 
 from __future__ import annotations
