@@ -33,7 +33,7 @@ def diff(ws: Workspace) -> Diff:
 def _baseline(main: Git, tip: str, started: str, *, is_clean: bool) -> str:
     merge_base = _merge_base(main, "HEAD", tip)
     if merge_base == tip and is_clean:
-        return _before_the_merge(main, tip) or started
+        return _before_the_merge(main, tip) or started or tip
     if merge_base is None:
         return started if is_ancestor(main, started, tip) else tip
     return started if is_ancestor(main, merge_base, started) and is_ancestor(main, started, tip) else merge_base

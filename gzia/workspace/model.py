@@ -15,7 +15,7 @@ class Workspace:
     """Where a session works.
 
     ``root`` is the main checkout, ``directory`` the session's worktree, ``branch`` its short name
-    (``harness/<id>``), ``base_commit`` the full id of the commit the session started from.
+    (``harness/<id>``), ``base_commit`` the full id of the commit the session started from; empty when nobody knows.
     """
 
     root: Path
