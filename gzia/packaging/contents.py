@@ -5,9 +5,13 @@ Each entry costs every start about 3 microseconds, so what gzia cannot use stays
 
 from __future__ import annotations
 
+import json
 import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
+
+from gzia.packaging.checks import generate
+from gzia.packaging.tolerance import tolerant
 
 PACKAGING = Path(__file__).parent
 CHECKOUT = PACKAGING.parent.parent
@@ -66,7 +70,10 @@ def own() -> Entries:
     package = [path for path in files_below("gzia") if PACKAGING not in path.parents and path.suffix != ".md"]
     paths = [*package, *(path for path in files_below("protocol") if path.suffix == ".json")]
     entries = {f"src/{path.relative_to(CHECKOUT).as_posix()}": path.read_bytes() for path in paths}
-    return entries | {name: (PACKAGING / file).read_bytes() for name, file in SHIPPED.items()}
+    # Made anew: what lies in the checkout may be older than the protocol's schema.
+    checks = generate(tolerant(json.loads(entries["src/protocol/acp/v1.json"])))
+    started = {name: (PACKAGING / file).read_bytes() for name, file in SHIPPED.items()}
+    return entries | started | {"src/gzia/acp/_checks.py": checks.encode()}
 
 
 def files_below(directory: str) -> list[Path]:

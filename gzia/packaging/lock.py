@@ -90,6 +90,8 @@ def text(pinned: Mapping[str, str], known: Mapping[str, set[str]]) -> str:
 
 
 def main() -> None:
+    if sys.version_info[:2] != (3, 11):
+        raise SystemExit("the lists are made with the oldest Python: GZIA_PYTHON=python3.11 ./build.sh lock")
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))
     groups = project["dependency-groups"]
     shipped = pins(resolve(project["project"]["dependencies"]))
