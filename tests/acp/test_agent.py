@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gzia.acp.agent import AgentSide, Answer, ClientNotification, ClientRequest, Closed, Mistake, Refused
 from gzia.acp.client import AgentRequest, Update
 from gzia.jsonrpc.messages import RpcError
 from gzia.testing.pair import SidePair
+from tests.packaging.documents import STRICT
+from tests.packaging.instances import instance, spoiled
 
 PROMPT = {"sessionId": "s1", "prompt": [{"type": "text", "text": "hi"}]}
 
@@ -205,6 +210,19 @@ def test_an_over_long_answer_of_the_editor_fails_what_we_asked() -> None:
             1,
         )
     ]
+
+
+@settings(deadline=None, max_examples=150)
+@given(method=st.sampled_from([*STRICT["methods"], "_x", "session/fork"]), random=st.randoms(use_true_random=False))
+def test_whatever_is_asked_is_either_passed_on_or_answered_once(method: str, random: Random) -> None:
+    name = STRICT["methods"].get(method, {}).get("params")
+    params = spoiled(instance({"$ref": f"#/$defs/{name}"} if name else {}, STRICT["$defs"], random), random)
+    side = AgentSide()
+
+    [event] = side.receive_data(line(id="x", method=method, params=params))
+
+    answers = [message["id"] for message in sent(side)]
+    assert (type(event), answers) in [(ClientRequest, []), (Mistake, ["x"])]
 
 
 def test_the_end_of_the_editor() -> None:
