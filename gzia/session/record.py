@@ -25,7 +25,8 @@ class NotARecord(ValueError):
 
 @dataclass(slots=True)
 class Record:
-    """One session.  Times are ISO 8601 with an offset; a text that is not known is empty here and null in the file.
+    """One session.  Times are ISO 8601 with an offset.  A text that is not known is empty here, null in JSON, and not in
+    the file.
 
     ``pid`` is the agent's process and ``host_pid`` the gzia that runs it; each counts only together with its identity
     (system.identity).  ``reason`` is a sentence on why the session ended otherwise than by its turn.
@@ -119,8 +120,12 @@ def from_json(value: dict[str, Any], id: SessionId) -> Record:
 
 
 def encode(record: Record) -> bytes:
-    """The bytes of the file: indented for people, ASCII because paths may hold what UTF-8 cannot encode."""
-    return json.dumps(record.to_json(), indent=2, allow_nan=False).encode("ascii") + b"\n"
+    """The bytes of the file: indented for people, ASCII because paths may hold what UTF-8 cannot encode.
+
+    What is not known is left out: a third of the time that a long list of sessions takes.
+    """
+    known = {name: item for name, item in record.to_json().items() if item is not None or name in record.unknown}
+    return json.dumps(known, indent=2, allow_nan=False).encode("ascii") + b"\n"
 
 
 def moment(text: str) -> datetime:

@@ -37,13 +37,17 @@ def test_a_full_record_comes_back_as_it_was() -> None:
     assert record.decode(record.encode(full()), ID) == full()
 
 
-def test_the_file_has_every_key_in_a_fixed_order_and_null_for_what_is_not_known() -> None:
-    value = json.loads(record.encode(Record(ID, "running", LEAST["started_at"])))
+def test_as_json_it_has_every_key_and_the_file_only_what_is_known() -> None:
+    one = Record(ID, "running", LEAST["started_at"], unknown={"later": None})
 
-    assert list(value) == list(record.KEYS)
-    assert {name for name, item in value.items() if item is not None} == {
-        "id", "status", "started_at", "permission_level", "is_isolated", "metadata",
+    document, file = one.to_json(), json.loads(record.encode(one))
+
+    assert list(document) == [*record.KEYS, "later"]
+    assert file == {
+        "id": "k3v9q2", "status": "running", "started_at": LEAST["started_at"], "permission_level": "supervised",
+        "is_isolated": False, "metadata": {}, "later": None,
     }  # fmt: skip
+    assert document == dict.fromkeys(record.KEYS) | file
 
 
 def test_optional_keys_may_be_missing_or_null() -> None:

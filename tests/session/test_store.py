@@ -287,7 +287,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "null": (content(b"null"), "it is not a JSON object"),
     "latin": (content(b'{"title":"caf\xe9"}'), "it is not a JSON object"),
     "keyless": (content(b"{}"), "it has no status that gzia knows"),
-    "types": (content(encode(record()).replace(b'"pid": null', b'"pid": "7"')), "its pid has the wrong type"),
+    "types": (content(encode(record(unknown={"pid": "7"}))), "its pid has the wrong type"),
     "directory": (directory, "it is a directory"),
     "fifo": (fifo, "it is empty"),
     "link": (link, "it is a link"),
