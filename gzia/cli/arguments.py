@@ -82,6 +82,7 @@ def _add_global_options(parser: Parser) -> None:
     group.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in DIR")
     group.add_argument("--color", choices=("auto", "always", "never"), help="when to use colours")
     group.add_argument("-v", dest="verbose", action="store_true", help="log to standard error")
+    group.add_argument("--version", action="store_true", help="print the version")
     group.add_argument("-h", "--help", action="store_true", help="print this page")
 
 

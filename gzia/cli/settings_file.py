@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +78,8 @@ def contents(path: Path) -> bytes | None:
 
 def parse_text(data: bytes, path: Path) -> dict[str, Any]:
     """``data`` as TOML; ``path`` is for the error."""
+    import tomllib  # here, because most commands only ask whether there is a file
+
     try:
         return tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:

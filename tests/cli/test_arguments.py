@@ -69,7 +69,8 @@ def test_every_command_takes_the_global_options() -> None:
     args = made.read(["bash", "--json", "-C", "/tmp", "--color=never", "-v"])
 
     assert vars(args) == {
-        "shell": "bash", "json": True, "directory": "/tmp", "color": "never", "verbose": True, "help": False,
+        "shell": "bash", "json": True, "directory": "/tmp", "color": "never", "verbose": True, "version": False,
+        "help": False,
     }  # fmt: skip
     assert module.__name__ == "gzia.cli.completion"
 

@@ -1,0 +1,66 @@
+"""What the commands on sessions share: the service for where they work, and a word about what it had to mend."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from gzia.cli.output import Output
+from gzia.cli.visible import Part
+from gzia.session.record import Record, moment
+from gzia.session.service import Service
+from gzia.session.store import DamagedRecord
+
+STYLES = {
+    "starting": "green", "working": "green", "running": "green", "idle": "cyan", "failed": "red", "broken": "red",
+    "killed": "yellow",
+}  # fmt: skip
+
+
+@contextmanager
+def service_of(args: argparse.Namespace) -> Iterator[Service]:
+    """The sessions of ``args.directory``; afterwards damaged records that were met and mended are named."""
+    service = Service(args.directory)
+    try:
+        yield service
+    finally:
+        warn(service.repairs, args.out)
+
+
+def warn(damaged: Iterable[DamagedRecord], out: Output) -> None:
+    """A line on standard error for each damaged record."""
+    for one in damaged:
+        out.note(("Warning:", "yellow"), " ", one.message)
+
+
+def document(record: Record, service: Service) -> dict[str, Any]:
+    """The record as JSON, with ``live``: what it is doing now, null when nobody has it open."""
+    return {**record.to_json(), "live": service.live(record)}
+
+
+def table(records: Iterable[Record], service: Service, out: Output) -> None:
+    """The sessions for a person."""
+    rows: list[list[Part]] = []
+    for record in records:
+        state = service.live(record) or record.status
+        painted = (state, STYLES.get(state, ""))
+        rows.append([(record.id, "bold"), painted, record.provider, age(record.started_at), title(record)])
+    out.table(("SESSION", "STATE", "AGENT", "AGE", "TITLE"), rows)
+
+
+def title(record: Record) -> str:
+    """What the session is about: its title, else the first line of what was asked."""
+    lines = (record.title or record.initial_prompt).splitlines()
+    return next((line.strip() for line in lines if line.strip()), "")
+
+
+def age(started_at: str, now: datetime | None = None) -> str:
+    """How long ago, in its largest unit: ``12s``, ``5m``, ``3h``, ``9d``."""
+    seconds = int(((now or datetime.now(UTC)) - moment(started_at)).total_seconds())
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= length:
+            return f"{seconds // length}{unit}"
+    return f"{max(0, seconds)}s"
