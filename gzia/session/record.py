@@ -25,9 +25,9 @@ class NotARecord(ValueError):
 
 @dataclass(slots=True)
 class Record:
-    """One session.  Times are ISO 8601 with an offset.  A text that is not known is empty here, null in JSON, and not in
-    the file.
+    """One session.  Times are ISO 8601 with an offset.
 
+    A text that is not known is empty here, null in JSON, and not in the file.
     ``pid`` is the agent's process and ``host_pid`` the gzia that runs it; each counts only together with its identity
     (system.identity).  ``reason`` is a sentence on why the session ended otherwise than by its turn.
     """
