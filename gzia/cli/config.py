@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from gzia.cli import settings, settings_file, toml_edit
 from gzia.cli.output import Output
-from gzia.errors import UsageError
+from gzia.errors import GziaError, UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,9 +69,13 @@ def _assigned(path: Path, keys: list[str], value: str) -> bytes:
 def _store(path: Path, data: bytes) -> None:
     from gzia.system.files import write_atomic
 
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_atomic(path, data, mode)
+    try:
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_atomic(path, data, mode)
+    except OSError as error:
+        message = f"{path} cannot be written: {os.strerror(error.errno or 0)}."
+        raise GziaError("settings-not-writable", message, "see gzia config path") from None
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -34,6 +34,10 @@ def run(words: Sequence[str], out: Output) -> int:
     if args.verbose:
         log_to_stderr()
     args.out, args.directory = out, enter(args.directory)
+    if os.getpid() == 1:
+        from gzia.system.reaper import adopt_orphans
+
+        adopt_orphans()
     listen_for_the_end()
     status: int = module.run(args)
     return status

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gzia.cli.output import Output
+from gzia.cli.visible import Part, visible
 
 ENDED = {"completed": ("✓", "green"), "failed": ("✗", "red")}
 
@@ -18,6 +19,7 @@ class Page:
     def __init__(self, out: Output) -> None:
         self._out = out
         self._at_line_start = True
+        self._shown = False
         self._titles: dict[str, str] = {}
 
     def add(self, line: dict[str, Any]) -> None:
@@ -33,22 +35,26 @@ class Page:
                 self._mark(("?", "cyan"), f"{'allowed' if allowed else 'refused'} by {by}")
             case {"kind": "prompt", "stop_reason": str(reason)} if reason != "end_turn":
                 self._mark(("■", "yellow"), f"the turn ended: {reason}")
-            case {"error": {"message": str(message)}}:
+            case {"error": {"message": str(message)}, "turn": int()}:  # between turns an agent may end as it likes
                 self._mark(("✗", "red"), message)
+            case {"kind": "session", "state": "lost", "record": {"reason": str(reason)}}:
+                self._mark(("✗", "red"), reason)
 
     def end(self) -> None:
-        """End the last line."""
+        """End the last line; what follows the transcript stands apart."""
         self._fresh_line()
+        if self._shown:
+            self._out.text("\n")
 
     def _said(self, blocks: list[Any]) -> None:
         texts = [str(block.get("text") or f"[{block.get('type')}]") for block in blocks if isinstance(block, dict)]
         self._fresh_line()
-        self._out.text(("> " + "\n".join(texts).replace("\n", "\n> "), "bold"), "\n")
+        self._write(("> " + "\n".join(texts).replace("\n", "\n> "), "bold"), "\n")
 
     def _update(self, update: dict[str, Any]) -> None:
         match update:
             case {"sessionUpdate": "agent_message_chunk", "content": {"text": str(text)}}:
-                self._out.text(text)
+                self._write(text)
                 self._at_line_start = text.endswith("\n") if text else self._at_line_start
             case {"sessionUpdate": "tool_call" | "tool_call_update", "toolCallId": str(id)}:
                 self._tool(id, update)
@@ -60,7 +66,11 @@ class Page:
 
     def _mark(self, mark: tuple[str, str], text: str) -> None:
         self._fresh_line()
-        self._out.line(mark, " ", text)
+        self._write(mark, " ", visible(text), "\n")
+
+    def _write(self, *parts: Part) -> None:
+        self._shown = True
+        self._out.text(*parts)
 
     def _fresh_line(self) -> None:
         if not self._at_line_start:

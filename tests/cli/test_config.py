@@ -107,6 +107,14 @@ def test_a_damaged_file_is_not_overwritten(call: Call) -> None:
     assert config_file().read_text() == "agent = \n"
 
 
+def test_a_place_that_cannot_be_written_is_said(call: Call) -> None:
+    Path(os.environ["XDG_CONFIG_HOME"]).write_text("a file")
+
+    answer = call("config", "set", "agent", "x", "--json")
+
+    assert (answer.status, json.loads(answer.out)["error"]["code"]) == (1, "settings-not-writable")
+
+
 def test_a_table_written_inline_is_left_to_its_writer(call: Call) -> None:
     config_file().parent.mkdir(parents=True)
     config_file().write_text('agents = {a = {command = "a"}}\n')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -214,6 +215,24 @@ def test_a_mistake_is_told_even_where_no_log_can_be_written(tmp_path: Path) -> N
     assert told.returncode == 70
     assert told.stderr.startswith("Error: gzia made a mistake (TypeError); this is a bug.\nHint: ")
     assert "Traceback" not in told.stderr
+
+
+def test_PRO_11_as_the_first_process_gzia_leaves_the_orphans_to_a_parent_of_its_own(repo: Path, tmp_path: Path) -> None:
+    apart = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to make a process namespace")
+    git = tmp_path / "bin" / "git"
+    git.parent.mkdir()
+    git.write_text(f'#!/bin/sh\necho $PPID >> {tmp_path}/parents\nexec {shutil.which("git")} "$@"\n')
+    git.chmod(0o755)
+    env = {**os.environ, "PATH": f"{git.parent}:{os.environ['PATH']}"}
+
+    done = subprocess.run(
+        [*apart, *GZIA, "show", "none"], cwd=repo, env=env, capture_output=True, text=True, timeout=60
+    )
+
+    assert (done.returncode, done.stderr.splitlines()[0]) == (4, "Error: There is no session none here.")
+    assert "1" not in (tmp_path / "parents").read_text().split()
 
 
 def full_pipe() -> tuple[int, int]:

@@ -139,7 +139,9 @@ def test_read_shows_who_said_what_and_the_changes(service: Service, call: Call) 
         _update({"sessionUpdate": "tool_call_update", "toolCallId": "t1", "status": "failed"}),
         {"kind": "input", "input": "cancel"},
         {"kind": "prompt", "stop_reason": "cancelled"},
-        {"kind": "session", "state": "agent-gone", "error": {"code": "x", "message": "The agent died.", "hint": ""}},
+        {"kind": "session", "state": "agent-gone", "turn": 1, "error": {"code": "x", "message": "The agent\ndied."}},
+        {"kind": "session", "state": "agent-gone", "turn": None, "error": {"code": "x", "message": "It ended."}},
+        {"kind": "session", "state": "lost", "turn": None, "record": {"reason": "gzia ended"}},
         {"kind": "future", "strange": [1]},
     ]
     journal = service.journal_path("one")
@@ -156,7 +158,9 @@ def test_read_shows_who_said_what_and_the_changes(service: Service, call: Call) 
         "✗ Edit f.txt\n"
         "■ cancelled\n"
         "■ the turn ended: cancelled\n"
-        "✗ The agent died.\n"
+        "✗ The agent\\ndied.\n"
+        "✗ gzia ended\n"
+        "\n"
         "M     +1    -1  f.txt\n",
         "",
     )
@@ -172,7 +176,7 @@ def test_read_passes_a_damaged_line_over_and_says_so(service: Service, call: Cal
     service.journal_path("one").write_bytes(b"{torn\n" + jsonl.dump({"kind": "input", "input": "cancel"}))
 
     assert call("read", "one") == Answer(
-        0, "■ cancelled\n", "Warning: a damaged line of the journal was passed over (at byte 0).\n"
+        0, "■ cancelled\n\n", "Warning: a damaged line of the journal was passed over (at byte 0).\n"
     )
 
 
