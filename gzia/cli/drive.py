@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -38,6 +39,13 @@ class Left(Exception):
         self.status = status
 
 
+def nobody_reads() -> None:
+    """Nobody takes what was written: what follows on standard output must not wait for that."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
 class Drive:
     """One ``gzia run``.  Made and used inside a running event loop."""
 
@@ -49,50 +57,64 @@ class Drive:
         self._leaving: asyncio.Future[int] = self._loop.create_future()
         self._live: Live | None = None
         self._interrupted = False
-        self._sign = self._loop.time()
+        self._until: float | None = None  # when the whole limit passes
 
     async def run(self, wanted: Wanted, *, again: bool) -> int:
         """Begin the session (or go on with it: ``again``), run the turn, end everything; the exit status."""
+        self._loop.set_exception_handler(self._bug)
         self._loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP):
             self._loop.add_signal_handler(number, self._leave, 128 + number)
         self._view.start(lambda: self._leave(READER_GONE))
         try:
             live = await self._unless_leaving(self._host.rejoin(wanted) if again else self._host.begin(wanted))
-            end = await self._with(live, wanted.prompt)
+            status = self._status(live, await self._turn(live, wanted.prompt))
         except Left as left:
-            return left.status
-        finally:
             await self._view.close(TAKE_OUTPUT)
-        return self._status(live, end)
+            return left.status
+        except GziaError:
+            if not await self._view.close(TAKE_OUTPUT):
+                nobody_reads()
+            raise
+        if not await self._unless_leaving(self._view.close(self._left_to_take())):
+            nobody_reads()
+            raise self._deadline(live, whole=True)
+        return status
 
-    async def _with(self, live: Live, prompt: str) -> TurnEnd:
+    async def _turn(self, live: Live, prompt: str) -> TurnEnd:
         self._live = live
-        journal = live.conversation.journal
+        self._until = self._loop.time() + self._limits.whole if self._limits.whole else None
         self._view.begun(live)
         tty = terminal() if self._view.asks else None
         asker = None if tty is None else Asker(live.conversation, tty)
-        showing = asyncio.create_task(self._show(journal.follow(live.first_line), asker))
+        showing = asyncio.create_task(self._show(live.conversation.journal.follow(live.first_line), asker))
+        patience: float | None = TAKE_OUTPUT
         try:
             ended = live.conversation.prompt([{"type": "text", "text": prompt}])
             self._live = live = live.prompted()
             end = await self._limited(live, ended)
+            patience = self._left_to_take()
         finally:
             if asker:
                 asker.close()
             await live.end()
-            await self._unless_leaving(showing)
+            first: list[asyncio.Future[Any]] = [showing, self._leaving]
+            await asyncio.wait(first, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            showing.cancel()
         self._view.ended(live, end)
         return end
 
     async def _show(self, follower: Follower, asker: Asker | None) -> None:
         while entries := await follower.next():
-            self._sign = self._loop.time()
             await self._view.show(entries)
             if asker:
                 for entry in entries:
                     if entry.kind == "permission":
                         asker.line(entry)
+
+    def _left_to_take(self) -> float | None:
+        """Seconds that the reader of our output still has; None: as long as it likes, as a pager does."""
+        return None if self._until is None else max(TAKE_OUTPUT, self._until - self._loop.time())
 
     # -- limits ------------------------------------------------------------------------------------------------------
 
@@ -113,18 +135,19 @@ class Drive:
         raise AssertionError("a watch ends by raising only")
 
     async def _watch(self, live: Live) -> None:
-        """Raise DeadlineError when a limit has passed; never returns otherwise."""
-        began = self._sign = self._loop.time()
-        while True:
-            ends = [began + self._limits.whole] if self._limits.whole else []
-            if self._limits.idle and not live.conversation.permissions.open:
-                ends.append(self._sign + self._limits.idle)
-            left = min(ends) - self._loop.time() if ends else 3600.0
-            if left <= 0:
-                raise self._deadline(
-                    live, whole=bool(self._limits.whole) and self._loop.time() >= began + (self._limits.whole or 0)
-                )
-            await asyncio.sleep(left)
+        """Raise DeadlineError when a limit has passed.  A question that a person has not answered is no silence."""
+        journal = live.conversation.journal
+        while not journal.closed:
+            left = [] if self._until is None else [self._until - self._loop.time()]
+            left += [self._limits.idle] if self._limits.idle else []
+            try:
+                async with asyncio.timeout(min(left, default=None)):
+                    await journal.beyond(journal.n)
+            except TimeoutError:
+                if self._until is not None and self._loop.time() >= self._until:
+                    raise self._deadline(live, whole=True) from None
+                if not live.conversation.permissions.open:
+                    raise self._deadline(live, whole=False) from None
 
     def _deadline(self, live: Live, *, whole: bool) -> DeadlineError:
         limit = self._limits.whole if whole else self._limits.idle
@@ -144,6 +167,11 @@ class Drive:
             self._interrupted = True
             self._view.interrupting()
             self._live.conversation.cancel()
+
+    def _bug(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A mistake of ours in a callback must end the command, not leave it waiting."""
+        if not self._leaving.done():
+            self._leaving.set_exception(context.get("exception") or RuntimeError(context["message"]))
 
     def _leave(self, status: int) -> None:
         if not self._leaving.done():

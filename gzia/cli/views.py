@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -36,8 +38,8 @@ class View(Protocol):
     def ended(self, live: Live, end: TurnEnd) -> None:
         """The turn is over and the agent has ended."""
 
-    async def close(self, timeout: float) -> None:
-        """Write what is left, within ``timeout`` seconds."""
+    async def close(self, timeout: float | None) -> bool:
+        """Write what is left, within ``timeout`` seconds; whether all of it was taken.  May be called twice."""
 
 
 class Stdout:
@@ -47,7 +49,7 @@ class Stdout:
 
     def start(self, broken: Callable[[], None]) -> None:
         """Open it."""
-        self._writer = Writer(1, on_broken=lambda _: broken())
+        self._writer = Writer(os.dup(1), on_broken=lambda _: broken())
 
     def write(self, text: str) -> None:
         """Queue text."""
@@ -58,9 +60,15 @@ class Stdout:
         if self._writer.pending > BACKLOG:
             await self._writer.drained(BACKLOG)
 
-    async def close(self, timeout: float) -> None:
+    async def close(self, timeout: float | None) -> bool:
         """Write the rest."""
-        await self._writer.close(timeout)
+        try:
+            await asyncio.wait_for(self._writer.drained(), timeout)
+        except TimeoutError:
+            pass
+        taken = self._writer.pending == 0
+        await self._writer.close(0)
+        return taken
 
     def begun(self, live: Live) -> None:
         """Nothing to say."""

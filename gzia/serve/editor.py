@@ -7,6 +7,7 @@ what must be awaited, so that a prompt and its cancel in one burst of lines meet
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from gzia.serve.wire import Wire
 from gzia.session.host import Host, Wanted
 from gzia.session.ids import SessionId, parse
 from gzia.system.pump import Writer
+
+log = logging.getLogger(__name__)
 
 Handler = Callable[[dict[str, Any]], Awaitable[Any]]
 
@@ -82,9 +85,9 @@ class Editor:
             result = await coming
         except GziaError as error:
             self._wire.reply_error(event.id, *answers.error(error))
-        except Exception as bug:  # the border: one request's bug must not take the editor's other sessions along
+        except Exception as bug:  # noqa: BLE001  # one request's bug must not take the other sessions along
+            log.exception("%s failed", event.method)
             self._wire.reply_error(event.id, answers.INTERNAL_ERROR, f"a bug in gzia: {type(bug).__name__}")
-            raise
         else:
             self._wire.reply(event.id, result)
             if event.method == "session/new":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from typing import Any
 
 from gzia.serve.editor import Editor
 from gzia.serve.options import Choices
@@ -31,18 +32,22 @@ async def serve(host: Host, choices: Choices) -> int:
         if not data:
             leave(0)
 
+    def bug(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not gone.done():
+            gone.set_exception(context.get("exception") or RuntimeError(context["message"]))
+
+    # A mistake of ours ends everything and is told, rather than leaving the editor waiting for an answer.
+    loop.set_exception_handler(bug)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, leave, 128 + number)
     reader = Reader(0, received)
     reader.start()
-    status = await gone
-    reader.close()
     try:
-        await asyncio.wait_for(editor.close(), LEAVE)
-    except TimeoutError:
-        pass
-    await writer.close(0.5)
-    return status
+        return await gone
+    finally:
+        reader.close()
+        await asyncio.wait([asyncio.ensure_future(editor.close())], timeout=LEAVE)
+        await writer.close(0.5)
 
 
 def private_stdout() -> int:

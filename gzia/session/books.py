@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 from gzia.driver.agent import AgentFacts
 from gzia.driver.observation import Event as Observed
@@ -22,12 +23,13 @@ SUMMARY_LIMIT = 200  # characters
 class Books:
     """Keeps the record of one session true while its conversation lives.
 
-    ``turns`` is how many turns the session has had before.  A record or an event that cannot be written must not end the
+    ``turns`` is how many turns the session has had.  A record or an event that cannot be written must not end the
     turn: the first such error is kept in ``problem``, and the end of the turn tells it.
     """
 
-    def __init__(self, store: FileStore, events: Events, record: Record, turns: int) -> None:
-        self.turns = turns
+    def __init__(self, store: FileStore, events: Events, record: Record) -> None:
+        turns = record.metadata.get("turns")
+        self.turns = turns if isinstance(turns, int) else 0
         self.problem: GziaError | None = None
         self._store = store
         self._events = events
@@ -37,22 +39,24 @@ class Books:
 
     # -- the record --------------------------------------------------------------------------------------------------
 
-    def agent_started(self, facts: AgentFacts) -> None:
-        """A process of the agent runs and its conversation is open."""
+    def agent_started(self, facts: AgentFacts) -> dict[str, Any]:
+        """A process of the agent runs and its conversation is open; what the record now says."""
 
         def change(record: Record) -> None:
             record.pid, record.pid_identity = facts.pid, facts.identity
             record.agent_session_id = facts.agent_session_id
             record.metadata["agent"] = {"name": facts.name, "version": facts.version}
 
-        self._change(change)
+        said = self._change(change)
         self._note("agent", "FINISH", "OK", {"name": facts.name, "version": facts.version, "pid": facts.pid})
+        return said
 
     def turn_started(self, number: int) -> None:
         """A turn runs."""
 
         def change(record: Record) -> None:
             record.status, record.finished_at, record.exit_code, record.reason = "running", None, None, ""
+            record.metadata["turns"] = number
 
         self._change(change)
         self._note("turn", "PENDING", None, {"turn": number})
@@ -75,8 +79,13 @@ class Books:
         error = end.error.message if end.error else ""
         self._note("turn", "FINISH", status, {"turn": end.number, "stop_reason": end.stop_reason}, error)
 
-    def closed(self) -> None:
-        """The agent has ended and this process lets go of the session."""
+    def not_resumed(self, error: BaseException) -> None:
+        """The agent could not be started again on its conversation."""
+        reason = error.message if isinstance(error, GziaError) else "it was given up before its agent had started"
+        self._change(lambda record: record.finish("failed", clock.now(), exit_code=FAILED, reason=reason))
+
+    def closed(self) -> dict[str, Any]:
+        """The agent has ended and this process lets go of the session; what the record now says."""
 
         def change(record: Record) -> None:
             record.pid = record.host_pid = None
@@ -84,14 +93,16 @@ class Books:
             if record.status == "running":
                 record.finish("completed", clock.now(), exit_code=OK)
 
-        self._change(change)
+        said = self._change(change)
         self._events.close()
+        return said
 
-    def _change(self, change: Callable[[Record], None]) -> None:
+    def _change(self, change: Callable[[Record], None]) -> dict[str, Any]:
         try:
-            self._store.update(self._id, change)
+            return self._store.update(self._id, change).to_json()
         except GziaError as error:
             self.problem = self.problem or error
+            return {}
 
     # -- action events -----------------------------------------------------------------------------------------------
 

@@ -84,7 +84,10 @@ class Conversation:
         self._sequencer = Sequencer()
         self._agent = await self._start(self, resume)
         self.facts = self._agent.facts
-        self._books.agent_started(self.facts)
+        # The record's essentials stand in the journal too, so that a damaged record can be made from it again.
+        self._write(
+            [draft("session", None, {"state": "agent-started", "record": self._books.agent_started(self.facts)})]
+        )
         return self.facts
 
     async def close(self) -> None:
@@ -92,13 +95,15 @@ class Conversation:
         if self.closed:
             return
         self.closed = True
+        for turn in self._unended():
+            turn.cancelled = True
         self._write(self.permissions.all_settled("closed"))
         self.permissions.deliver()
         if self._agent:
             await self._agent.close()
         if self._worker:
             await self._worker
-        self._books.closed()
+        self._write([draft("session", None, {"state": "closed", "record": self._books.closed()})])
         self.journal.close()
 
     # -- what a client does ------------------------------------------------------------------------------------------
@@ -107,6 +112,9 @@ class Conversation:
     def busy(self) -> bool:
         """Whether a turn is running or waiting."""
         return self._current is not None or bool(self._queue)
+
+    def _unended(self) -> list[Running]:
+        return [*([self._current] if self._current else []), *self._queue]
 
     def prompt(self, blocks: Sequence[Block]) -> asyncio.Future[TurnEnd]:
         """Accept a turn.  It runs after those accepted before; the future holds its end, also when it failed."""
@@ -120,7 +128,7 @@ class Conversation:
 
     def cancel(self) -> None:
         """Stop the running turn and drop those that wait; each of them ends ``cancelled``.  Harmless when idle."""
-        turns = [*([self._current] if self._current else []), *self._queue]
+        turns = self._unended()
         if not turns:
             return
         for turn in turns:
@@ -245,9 +253,9 @@ class Conversation:
     def _lost(self, lost: Lost, turn: Running | None, drafts: list[Draft]) -> list[tuple[Running, PromptObservation]]:
         self._agent = None
         drafts += self.permissions.all_settled("agent gone")
-        drafts.append(
-            draft("session", turn.number if turn else None, {"state": "agent-gone", **lines.problem(lost.error)})
-        )
+        if not self.closed:
+            number = turn.number if turn else None
+            drafts.append(draft("session", number, {"state": "agent-gone", **lines.problem(lost.error)}))
         if turn is None:
             return []
         stop, error = ("cancelled", None) if turn.cancelled else ("", lost.error)

@@ -12,6 +12,7 @@ from gzia.agents.base import AgentSpec
 from gzia.agents.registry import Registry
 from gzia.driver.agent import Agent, Listener
 from gzia.driver.turn import PermissionLevel, Place
+from gzia.events.store import Events
 from gzia.session.books import Books
 from gzia.session.conversation import Conversation
 from gzia.session.journal import Journal, draft
@@ -122,12 +123,16 @@ class Host:
         first_line = journal.n
         if journal.n == 0:
             journal.write([draft("session", None, {"state": "opened", "record": record.to_json()})])
-        conversation = Conversation(journal, Books(service, record), level, start)
+        books = Books(service.store, Events(service.layout.events(record.id)), record)
+        conversation = Conversation(journal, books, level, start)
         live = Live(service, record, conversation, first_line)
         try:
             await conversation.open(resume)
-        except BaseException:
-            await live.prompted().end() if resume else await live.end()
+        except BaseException as error:
+            if resume:
+                books.not_resumed(error)
+                live = live.prompted()
+            await live.end()
             raise
         return live
 

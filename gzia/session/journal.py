@@ -63,6 +63,7 @@ class Journal:
         self._tail_size = 0
         self._index: list[tuple[int, int]] = []  # (n, offset of that line), sparse
         self._waiting: list[asyncio.Future[None]] = []
+        self._damage_told = 0
         self.closed = False
 
     def write(self, drafts: Sequence[Draft]) -> None:
@@ -82,6 +83,16 @@ class Journal:
         self._remember(entries, offset, len(text))
         self.n = n
         self._wake()
+        self._tell_damage()
+
+    def _tell_damage(self) -> None:
+        """A torn tail that was set aside gets a line of its own, once."""
+        found = self._file.damage[self._damage_told :]
+        if found:
+            self._damage_told += len(found)
+            kept = jsonl.damaged_path(self.path).name
+            torn = [{"offset": one.offset, "length": one.length} for one in found]
+            self.write([draft("session", None, {"state": "damaged", "damage": torn, "kept": kept})])
 
     def _remember(self, entries: list[Entry], offset: int, size: int) -> None:
         if not self._index or entries[0].n >= self._index[-1][0] + INDEX_STEP:

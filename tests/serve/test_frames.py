@@ -64,6 +64,7 @@ def test_every_frame_of_a_long_session_is_valid(repo: Path) -> None:
         call("session/set_config_option", sessionId=session, configId="mode", value="write")
         call("session/set_mode", sessionId=session, modeId="ask")
         call("session/prompt", sessionId=session, prompt=[{"type": "text", "text": job}])
+        call("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Please tidy up a little."}])
         call("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "fail because"}])
         call("session/prompt", sessionId="nobody", prompt=[{"type": "text", "text": "x"}])
         call("session/prompt", sessionId=session, prompt=[{"type": "tune"}])

@@ -17,7 +17,7 @@ CHECKOUT = Path(__file__).parents[2]
 T = TypeVar("T")
 
 
-class Client(acp.Client):
+class Client:
     """A client of the SDK that keeps what it is told and answers permissions with the option of one kind."""
 
     def __init__(self, answer: str = "allow_once") -> None:
@@ -49,7 +49,8 @@ async def gzia(client: Client, cwd: Path, *args: str) -> AsyncIterator[tuple[Any
     """A connection of the SDK to ``gzia acp serve`` and an open session in ``cwd``."""
     command = ("-m", "gzia", "acp", "serve", "-a", "demo", *args)
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
-    async with acp.spawn_agent_process(client, sys.executable, *command, env=environment, cwd=cwd) as (connection, _):
+    either: Any = client  # it has the methods that are called here, not all of the SDK's protocol
+    async with acp.spawn_agent_process(either, sys.executable, *command, env=environment, cwd=cwd) as (connection, _):
         await connection.initialize(protocol_version=acp.PROTOCOL_VERSION)
         session = await connection.new_session(cwd=str(cwd), mcp_servers=[])
         yield connection, session.session_id

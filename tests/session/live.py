@@ -60,7 +60,7 @@ def build(where: Path, script: dict[str, Any], level: PermissionLevel) -> Conver
         return await handshake.start(spec, Posture("any"), Place(str(where), resume), listener, marks={}, deadline=5)
 
     journal = Journal(store.layout.journal(ID), ID)
-    return Conversation(journal, Books(store, Events(store.layout.events(ID)), record, turns=0), level, start)
+    return Conversation(journal, Books(store, Events(store.layout.events(ID)), record), level, start)
 
 
 def say(text: str = "go") -> list[dict[str, Any]]:

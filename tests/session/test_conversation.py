@@ -39,13 +39,13 @@ def test_a_turn_is_asked_streamed_and_ended_in_the_journal_in_this_order(tmp_pat
     lines = live.lines(tmp_path)
     assert [line["n"] for line in lines] == list(range(1, len(lines) + 1))
     assert [(line["kind"], line["turn"]) for line in lines] == [
-        ("input", 1), ("update", 1), ("update", 1), ("prompt", 1), ("session", None),
+        ("session", None), ("input", 1), ("update", 1), ("update", 1), ("prompt", 1), ("session", None),
     ]  # fmt: skip
-    assert lines[0]["blocks"] == say("greet")
-    assert [line["event"] for line in lines[1:3]] == [
+    assert lines[1]["blocks"] == say("greet")
+    assert [line["event"] for line in lines[2:4]] == [
         {"kind": "text_delta", "text": "Hel"}, {"kind": "text_delta", "text": "lo"},
     ]  # fmt: skip
-    assert (lines[3]["stop_reason"], lines[3]["message"], lines[3]["write_admitted"]) == ("end_turn", "Hello", True)
+    assert (lines[4]["stop_reason"], lines[4]["message"], lines[4]["write_admitted"]) == ("end_turn", "Hello", True)
 
 
 def test_an_update_is_kept_as_the_agent_wrote_it(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_updates_after_the_answer_belong_to_the_session_not_to_a_turn(tmp_path: 
 
     talk(tmp_path, prompt({"say": "a"}, DONE, {"say": "late"}), work)
 
-    assert [(line["kind"], line["turn"]) for line in live.lines(tmp_path)][:4] == [
-        ("input", 1), ("update", 1), ("prompt", 1), ("update", None),
+    assert [(line["kind"], line["turn"]) for line in live.lines(tmp_path)][:5] == [
+        ("session", None), ("input", 1), ("update", 1), ("prompt", 1), ("update", None),
     ]  # fmt: skip
 
 

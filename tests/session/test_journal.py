@@ -147,4 +147,10 @@ def test_JSO_01_numbers_go_on_after_a_torn_tail(tmp_path: Path) -> None:
     journal.write(notes(1))
     journal.close()
 
-    assert [json.loads(line)["n"] for line in path.read_text().splitlines()] == [1, 2, 3]
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(line["n"], line["kind"]) for line in lines] == [
+        (1, "notice"), (2, "notice"), (3, "notice"), (4, "session"),
+    ]  # fmt: skip
+    assert lines[3]["state"] == "damaged"
+    kept = path.with_name(lines[3]["kept"]).read_bytes()
+    assert len(kept) >= lines[3]["damage"][0]["length"] > 0
