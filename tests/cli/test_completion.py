@@ -87,6 +87,7 @@ end
 @pytest.mark.parametrize(
     ("shell", "code"),
     [(["bash", "--norc", "-c"], BASH), (["zsh", "-f", "-c"], ZSH), (["fish", "--no-config", "-c"], FISH)],
+    ids=["bash", "zsh", "fish"],
 )
 def test_what_can_follow_is_offered(project: Path, shell: list[str], code: str) -> None:
     if not shutil.which(shell[0]):
