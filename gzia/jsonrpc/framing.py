@@ -30,12 +30,12 @@ class LineBuffer:
         if ended and (self._rest or self._skipping):
             lines += self._take(ended.pop(0))
             lines += self.end()
+        whole: list[bytes | TooLong] = [*ended]
         if len(data) > self.limit:
-            lines += [line if len(line) <= self.limit else TooLong(line[:HEAD]) for line in ended]
-        else:
-            lines += ended
+            whole = [line if len(line) <= self.limit else TooLong(line[:HEAD]) for line in ended]
         if b"\r" in data or b"" in ended:
-            lines = [line for line in map(_without_return, lines) if line]
+            whole = [line for line in map(_without_return, whole) if line]
+        lines += whole
         if rest:
             lines += self._take(rest)
         return lines

@@ -33,6 +33,10 @@ def test_a_carriage_return_may_arrive_in_the_read_before_its_newline() -> None:
     assert buffer.feed(b"\nb\n") == [b"a", b"b"]
 
 
+def test_two_carriage_returns_are_one_too_many_however_they_arrive() -> None:
+    assert lines(LineBuffer(), b"\r\r\n") == lines(LineBuffer(), b"\r", b"\r\n") == [b"\r"]
+
+
 def test_empty_lines_are_skipped() -> None:
     assert LineBuffer().feed(b"\n\r\n\na\n\n") == [b"a"]
 
