@@ -126,10 +126,12 @@ class Connection:
         return None
 
     def _read_text(self, text: str, line: bytes) -> Event | None:
-        if self._expects_noise:
-            text = text[_leading_escapes(text) :]
-        if not text.strip(" \t\r"):
-            return None
+        if not text.startswith("{"):
+            text = text.strip(" \t\r")
+            if not text:
+                return None
+            if self._expects_noise:
+                text = text[_leading_escapes(text) :]
         try:
             message = parse(text)
         except ValueError as error:

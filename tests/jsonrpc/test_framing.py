@@ -76,7 +76,7 @@ def test_only_the_beginning_of_an_over_long_line_is_kept() -> None:
     assert LineBuffer(limit=HEAD).feed(b"x" * (3 * HEAD)) == [TooLong(b"x" * HEAD)]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=1000)
 @given(pieces=ANYTHING, cuts=st.lists(st.integers(0, 60)), limit=st.integers(1, 12))
 def test_bytes_may_be_cut_anywhere(pieces: list[bytes], cuts: list[int], limit: int) -> None:
     data = b"".join(pieces)
