@@ -57,7 +57,7 @@ def main() -> int:
     argv, cwd, env, fds, grace = marshal.loads(_read_exactly(control, int.from_bytes(_read_exactly(control, 4), "big")))
     adopts = _prctl(PR_SET_CHILD_SUBREAPER, 1)
     agent, failure = start(argv, cwd, env, fds)
-    _let_go_of_the_pipes()
+    _let_go(fds)
     if failure:
         _report(control, f"failed {failure}")
         return 1
@@ -112,15 +112,22 @@ class Tree:
         self.adopts = adopts
         self.status: int | None = None  # of the agent, once it ended; a signal is negative
         self.deadline: float | None = None  # when asking turns into killing
+        self.has_more = False  # to collect
 
     def is_gone(self) -> bool:
-        """Collect whoever ended; whether nobody is left."""
+        """Collect those who ended; whether nobody is left."""
+        self.has_more = False
+        end = time.monotonic() + ROUND_SECONDS  # some trees make orphans faster than they can be collected
         try:
-            while (ended := os.waitpid(-1, os.WNOHANG)) != (0, 0):
-                if ended[0] == self.agent:
-                    self.status = os.waitstatus_to_exitcode(ended[1])
+            while time.monotonic() < end:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return False
+                if pid == self.agent:
+                    self.status = os.waitstatus_to_exitcode(status)
         except ChildProcessError:
             return self.adopts or not _quietly(os.killpg, self.agent, 0)
+        self.has_more = True
         return False
 
     def end(self, grace: float) -> None:
@@ -201,6 +208,8 @@ class Guard:
 
     def patience(self) -> float | None:
         """Milliseconds to wait at most: what is not our child gives no sign when it ends."""
+        if self.tree.has_more:
+            return 0
         if self.tree.deadline is None:
             return None
         is_due = self.overtime() >= 0 or not self.tree.adopts
@@ -218,8 +227,10 @@ def _prctl(option: int, value: int) -> bool:
         return False
 
 
-def _let_go_of_the_pipes() -> None:
-    """The pipes and the directory are the agent's alone: their end must be its end."""
+def _let_go(fds: list[int]) -> None:
+    """The agent's descriptors and directory are the agent's alone: their end must be its end."""
+    for fd in fds:
+        os.close(fd)
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)

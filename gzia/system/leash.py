@@ -40,6 +40,24 @@ class Exit(NamedTuple):
         return f"signal {self.signal}{named.get(self.signal, '')}"
 
 
+class Command(NamedTuple):
+    """What to start, where, with which variables and descriptors; ``grace``: seconds between SIGTERM and SIGKILL."""
+
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    pass_fds: Sequence[int]
+    grace: float
+
+    def encode(self) -> bytes:
+        """As the guardian reads it."""
+        words = [os.fsencode(word) for word in self.argv]
+        variables = {os.fsencode(name): os.fsencode(value) for name, value in self.env.items()}
+        request = (words, os.fsencode(self.cwd.absolute()), variables, list(self.pass_fds), self.grace)
+        data = marshal.dumps(request)
+        return len(data).to_bytes(4, "big") + data
+
+
 class StartError(Exception):
     """The agent was not started: ``step`` is ``directory``, ``program`` or ``guardian`` (then ``number`` may be 0)."""
 
@@ -57,23 +75,21 @@ class Leash:
     right before ``gone`` is done.
     """
 
-    def __init__(
-        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], pass_fds: Sequence[int], grace: float,
-        pipes: Sequence[int], on_gone: Callable[[], None],
-    ) -> None:  # fmt: skip
+    def __init__(self, command: Command, pipes: Sequence[int], on_gone: Callable[[], None]) -> None:
+        """``pipes``: the agent's ends of its standard streams, which stay the caller's to close."""
         loop = asyncio.get_running_loop()
         self.started: asyncio.Future[tuple[int, str]] = loop.create_future()
         self.exited: asyncio.Future[Exit] = loop.create_future()
         self.gone: asyncio.Future[None] = loop.create_future()
         self.left: tuple[int, ...] = ()
-        self._env, self._on_gone = env, on_gone
+        self._env, self._on_gone = command.env, on_gone
         self._heard = b""
         self._finishing: asyncio.Task[None] | None = None
-        self._guardian, control = _start_guardian(pipes, pass_fds)
+        self._guardian, control = _start_guardian(pipes, command.pass_fds)
         self._reports = Reader(os.dup(control), self._hear)
         self._reports.start()
         self._orders = Writer(control)
-        self._orders.write(_request(argv, cwd, env, pass_fds, grace))
+        self._orders.write(command.encode())
 
     def end(self, grace: float) -> None:
         """Ask for the end of the tree; ``gone`` tells when it is done."""
@@ -148,10 +164,3 @@ def _start_guardian(pipes: Sequence[int], pass_fds: Sequence[int]) -> tuple[subp
         )
         ours.setblocking(False)
         return guardian, ours.detach()
-
-
-def _request(argv: Sequence[str], cwd: Path, env: Mapping[str, str], pass_fds: Sequence[int], grace: float) -> bytes:
-    words = [os.fsencode(word) for word in argv]
-    variables = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
-    request = marshal.dumps((words, os.fsencode(cwd.absolute()), variables, list(pass_fds), grace))
-    return len(request).to_bytes(4, "big") + request

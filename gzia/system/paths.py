@@ -7,6 +7,7 @@ nameless user), a directory of this user under the temporary directory stands in
 from __future__ import annotations
 
 import os
+import pwd
 from pathlib import Path
 
 
@@ -31,10 +32,17 @@ def runtime_dir() -> Path:
 
 def _named(variable: str, below_home: str) -> Path:
     named = Path(os.environ.get(variable, ""))
+    return named if named.is_absolute() else _home() / below_home
+
+
+def _home() -> Path:
+    named = Path(os.environ.get("HOME", ""))
     if named.is_absolute():
         return named
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 -- Path.home() raises where there is none
-    return (home if home.is_absolute() else _temporary()) / below_home
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return _temporary()
 
 
 def _temporary() -> Path:

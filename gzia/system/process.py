@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from gzia.errors import GziaError, NotFoundError
+from gzia.system.leash import Command, Leash, StartError
 from gzia.system.leash import Exit as Exit
-from gzia.system.leash import Leash, StartError
 from gzia.system.pump import Reader, Writer
 
 EOF_SECONDS = 0.3
@@ -30,18 +30,16 @@ TAIL_BYTES = 8192
 class Process:
     """A running agent; made by ``start``.
 
-    ``stdin`` takes its input.  ``exited`` is done when the agent itself ended; its last output may come after that.
+    ``stdin`` takes its input.
     """
 
-    def __init__(
-        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], pass_fds: Sequence[int], grace: float
-    ) -> None:
+    def __init__(self, command: Command) -> None:
         fds: list[int] = []
         kept: tuple[int, ...] = ()
         try:
             for _ in range(3):
                 fds += os.pipe()
-            self._leash = Leash(argv, cwd, env, pass_fds, grace, (fds[0], fds[3], fds[5]), self._wind_up)
+            self._leash = Leash(command, (fds[0], fds[3], fds[5]), self._wind_up)
             kept = (fds[1], fds[2], fds[4])
         finally:
             for fd in set(fds) - set(kept):
@@ -50,7 +48,6 @@ class Process:
             os.set_blocking(fd, False)  # nobody shares our ends
         _enlarge(fds[2])
         self.stdin = Writer(fds[1])
-        self.exited = self._leash.exited
         self._on_data: Callable[[bytes], None] | None = None
         self._stdout = Reader(fds[2], self._deliver)
         self._tail = b""
@@ -66,6 +63,11 @@ class Process:
     def identity(self) -> str:
         """What ``identity_of(pid)`` said when it started."""
         return self._leash.started.result()[1]
+
+    @property
+    def exited(self) -> asyncio.Future[Exit]:
+        """Done when the agent itself ended; its last output may come after that.  To cancel it harms nobody else."""
+        return asyncio.shield(self._leash.exited)
 
     @property
     def left(self) -> tuple[int, ...]:
@@ -98,12 +100,12 @@ class Process:
         self._leash.end(grace)
         await asyncio.shield(self._leash.gone)
         self._stdout.close()
-        return self.exited.result()
+        return self._leash.exited.result()
 
     async def _end_input(self, seconds: float) -> None:
         end = asyncio.get_running_loop().time() + seconds
         await self.stdin.close(seconds)
-        await asyncio.wait([self.exited], timeout=end - asyncio.get_running_loop().time())
+        await asyncio.wait([self._leash.exited], timeout=end - asyncio.get_running_loop().time())
 
     async def _started(self) -> None:
         try:
@@ -140,7 +142,7 @@ async def start(
     gone.  GziaError: ``agent-not-found``, ``agent-not-executable``, ``directory-not-found``, ``agent-not-started``.
     """
     try:
-        process = Process(argv, cwd, env, pass_fds, grace)
+        process = Process(Command(argv, cwd, env, pass_fds, grace))
     except OSError as error:
         raise _no_guardian(os.strerror(error.errno or 0)) from error
     try:
@@ -153,7 +155,7 @@ async def start(
 def _explain(failure: StartError, program: str, cwd: Path, env: Mapping[str, str], stderr: str) -> GziaError:
     reason = os.strerror(failure.number)
     if failure.step == "guardian":
-        return _no_guardian(stderr.strip())
+        return _no_guardian(stderr.strip().rpartition("\n")[2])  # of a traceback, the line that says what it was
     if failure.step == "directory":
         return NotFoundError(
             "directory-not-found",
