@@ -40,21 +40,24 @@ def head(git: Git) -> tuple[str, str]:
     return commit.out.decode().strip(), os.fsdecode(branch.out).strip()
 
 
-def refuse_to_lose(git: Git, files: Sequence[FileChange], conflicts: Iterable[str]) -> None:
+def refuse_to_lose(git: Git, files: Sequence[FileChange], conflicts: Iterable[str]) -> Git:
     """ConflictError ``checkout-dirty``, with the files, when a merge that writes ``files`` would lose local work.
 
-    That is anything staged (a merge commits the index), an edited or untracked file that the merge writes, and an
-    ignored one too: git overwrites those without a word.
+    Otherwise git as it had to be configured to see that.
+
+    That is anything staged (a merge commits the index), an edited or untracked file that the merge writes, and two
+    that git overwrites without a word: an ignored file, and an edited one that is marked as "assume unchanged".
     """
-    state, _ = status.read(git, submodules="dirty")
+    state, able = status.read(git, submodules="dirty")
     renamed = {change.old_path for change in files if change.old_path}
     removed = {change.path for change in files if change.status == "deleted"} | renamed
     added = [change.path for change in files if change.status in ("added", "renamed")]
     touched = {change.path for change in files} | renamed | set(conflicts)
     lost = {*state.staged, *state.unmerged, *(touched & {*state.changed, *state.untracked})}
-    lost |= _obstacles(git.where, added, removed)
+    lost |= _obstacles(git.where, added, removed) | _hidden_edits(git, touched)
     if lost:
         raise dirty(lost)
+    return able
 
 
 def dirty(paths: Iterable[str]) -> ConflictError:
@@ -83,3 +86,17 @@ def _in_the_way(root: Path, path: str) -> Iterable[str]:
         if not stat.S_ISDIR(mode):
             return (place,)
     return [str((Path(at) / name).relative_to(root)) for at, _, names in os.walk(root / path) for name in names]
+
+
+def _hidden_edits(git: Git, touched: set[str]) -> set[str]:
+    """Of ``touched``, edited files that status does not show: ``h`` (assume unchanged) or ``S`` (skip worktree)."""
+    lines = [os.fsdecode(line) for line in git.run("ls-files", "-z", "-v").split(b"\0") if line]
+    marked = {line[2:] for line in lines if line[0] == "S" or line[0].islower()} & touched
+    return {path for path in marked if _is_edited(git, path)}
+
+
+def _is_edited(git: Git, path: str) -> bool:
+    place = git.where / path
+    if place.is_symlink() or not place.is_file():
+        return place.is_symlink()
+    return git.line("hash-object", "--", path) != git.line("rev-parse", f":{path}")

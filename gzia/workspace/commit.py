@@ -13,11 +13,14 @@ NOBODY = ("user.name=gzia", "user.email=gzia@localhost")
 NO_HOOKS = "core.hooksPath=/dev/null"
 
 
-def identified(git: Git) -> Git:
-    """git with the user's own identity; where none is configured, gzia's instead of one guessed from the host name."""
+def identity(git: Git) -> tuple[str, ...]:
+    """Settings to commit with: none when the user has told git who they are.
+
+    Otherwise gzia commits in its own name, instead of one that git would guess from the host.
+    """
     strict = git.configured("user.useConfigOnly=true")
     known = all(strict.attempt("var", name).status == 0 for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"))
-    return git if known else git.configured(*NOBODY)
+    return () if known else NOBODY
 
 
 def commit(git: Git, message: str) -> str | None:

@@ -28,22 +28,19 @@ def prepare(root: Path, session_id: str, base: str) -> Workspace:
     """A new worktree ``.harness/worktrees/<id>`` on a new branch ``harness/<id>`` at the commit ``base``.
 
     GziaError codes: ``no-commit-yet``, ``base-not-found``, ``worktree-exists``, ``branch-exists``,
-    ``branch-in-the-way``, ``harness-in-the-way``, ``filter-failed``, ``submodule-failed``, ``worktree-failed``.
-    After any of them, and after Ctrl-C, nothing is left.
+    ``branch-in-the-way``, ``harness-in-the-way``, ``worktree-locked``, ``filter-failed``, ``submodule-failed``.
+    After any of them, after a full disk and after Ctrl-C nothing is left.
     """
     git = Git(root)
     commit, common = _start(git, base)
     ws = Workspace(root, root / ".harness" / "worktrees" / session_id, f"harness/{session_id}", commit, True)
     with ExitStack() as undo:
-        try:
-            _claim_directory(ws, undo)
-            _claim_branch(git, ws, undo)
-            _check_out(git, ws, undo)
-            initialise(root, ws.directory)
-            copy_included(root, ws.directory)
-            exclude_in(common)
-        except OSError as problem:
-            raise GziaError("worktree-failed", f"The session's worktree cannot be made: {problem}.") from problem
+        _claim_directory(ws, undo)
+        _claim_branch(git, ws, undo)
+        _check_out(git, ws, undo)
+        initialise(root, ws.directory)
+        copy_included(root, ws.directory)
+        exclude_in(common)
         undo.pop_all()
     return ws
 
@@ -68,8 +65,6 @@ def _start(git: Git, base: str) -> tuple[str, Path]:
 def _claim_directory(ws: Workspace, undo: ExitStack) -> None:
     harness = ws.root / ".harness"
     _make(harness, undo)
-    if ignore_inside(harness):
-        undo.callback(_forget_ignore, harness)
     _make(harness / "worktrees", undo)
     try:
         ws.directory.mkdir()
@@ -78,6 +73,8 @@ def _claim_directory(ws: Workspace, undo: ExitStack) -> None:
             "worktree-exists", f"{ws.directory} exists already.", "Choose another id, or move it away.",
         ) from None  # fmt: skip
     undo.callback(shutil.rmtree, ws.directory, ignore_errors=True)
+    if ignore_inside(harness):
+        undo.callback(_forget_ignore, ws)
 
 
 def _make(directory: Path, undo: ExitStack) -> None:
@@ -93,9 +90,10 @@ def _make(directory: Path, undo: ExitStack) -> None:
             ) from None  # fmt: skip
 
 
-def _forget_ignore(harness: Path) -> None:
-    if [entry.name for entry in harness.iterdir()] == [".gitignore"]:
-        (harness / ".gitignore").unlink()
+def _forget_ignore(ws: Workspace) -> None:
+    """Take back what was written, unless another session lives by it meanwhile."""
+    if [entry.name for entry in ws.directory.parent.iterdir()] in ([], [ws.directory.name]):
+        (ws.root / ".harness" / ".gitignore").unlink()
 
 
 def _remove_if_empty(directory: Path) -> None:
@@ -138,7 +136,7 @@ def _check_out(git: Git, ws: Workspace, undo: ExitStack) -> None:
         return
     if "locked worktree" in answer.err:
         raise locked(ws)
-    names = [name for name in filters.required(git) if name in answer.err]
+    names = [name for name in filters.configured(git) if name in answer.err]
     if names:
         raise filters.refusal("The checkout", (), f"It is {names[0]!r}: {answer.err.strip()}")
     raise failure(("worktree add",), answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gzia.errors import ConflictError, NotFoundError
@@ -42,7 +43,9 @@ def foresee(git: Git, main: Git, ws: Workspace) -> Forecast:
         there = main.within(objects)
         theirs = tip if content.tree == tip_tree else _commit(there, content.tree, tip)
         tree, conflicts = merge_tree(there, "HEAD", theirs)
-        return Forecast(changes.between(there, "HEAD", tree), conflicts, content, content.tree == tip_tree)
+        files = changes.between(there, "HEAD", tree)
+        _refuse_unwritable(there, tree, files)
+        return Forecast(files, conflicts, content, content.tree == tip_tree)
 
 
 def merge_tree(git: Git, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
@@ -78,6 +81,13 @@ def _refuse_unfinished(content: Snapshot, ws: Workspace) -> None:
         )  # fmt: skip
     if content.raw:
         raise filters.refusal(f"Committing {', '.join(content.raw)}", content.raw)
+
+
+def _refuse_unwritable(git: Git, tree: str, files: Iterable[FileChange]) -> None:
+    """git would notice half way, with some files written already."""
+    written = [change.path for change in files if change.status not in ("deleted", "submodule")]
+    if stuck := filters.unwritable(git, tree, written):
+        raise filters.refusal(f"Checking out {', '.join(stuck)}", stuck)
 
 
 def _commit(git: Git, tree: str, parent: str) -> str:

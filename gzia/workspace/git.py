@@ -105,7 +105,7 @@ class Git:
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             if not self.where.is_dir():
                 raise NotFoundError("directory-not-found", f"There is no directory {self.where}.") from None
             raise GziaError(
@@ -116,10 +116,10 @@ class Git:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End git and what it started; never waits for a grandchild that keeps the pipes open."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number, wait in ((signal.SIGTERM, GRACE), (signal.SIGKILL, 0.2)):
         try:
             os.killpg(process.pid, number)
-            process.communicate(timeout=GRACE)
+            process.communicate(timeout=wait)
             break
         except ProcessLookupError:
             break

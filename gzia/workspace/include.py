@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from gzia.workspace.git import WORK, Git
+from gzia.workspace.git import WORK, Git, failure
 
 LIST = ".worktreeinclude"
 FICLONE = 0x40049409
@@ -30,9 +30,10 @@ def _listed(git: Git) -> Iterable[str]:
     wanted = git.run("ls-files", "-z", "--others", "--ignored", f"--exclude-from={LIST}", deadline=WORK)
     # Neither gzia's own files nor a repository inside this one (git names it with a slash at the end).
     paths = [p for p in wanted.split(b"\0") if p and not p.startswith(b".harness/") and not p.endswith(b"/")]
-    feed = b"".join(path + b"\0" for path in paths)
-    ignored = git.attempt("--literal-pathspecs", "check-ignore", "-z", "--stdin", feed=feed).out if feed else b""
-    return [os.fsdecode(path) for path in ignored.split(b"\0") if path]
+    answer = git.attempt("check-ignore", "-z", "--stdin", feed=b"".join(b"./" + path + b"\0" for path in paths))
+    if answer.status > 1:  # 1: none of them
+        raise failure(("check-ignore",), answer)
+    return [os.fsdecode(path.removeprefix(b"./")) for path in answer.out.split(b"\0") if path]
 
 
 def _copy(root: Path, directory: Path, path: str) -> None:

@@ -28,11 +28,13 @@ def land(git: Git, ws: Workspace, head: str, kind: tuple[str, ...], *, keep: boo
     answer = _merge(git, ws, head, kind)
     if answer.status == 0:
         return
+    if paths := _overwritten(answer):
+        raise checkout.dirty(paths)  # git has not begun, so there is nothing to take back
     unmerged = _unmerged(git)
     if unmerged and keep:
         raise conflict(unmerged, ws, kept_in=git)
     undo(git, head)
-    raise conflict(unmerged, ws) if unmerged else _refused(answer)
+    raise conflict(unmerged, ws) if unmerged else _failed(reason(answer))
 
 
 def land_as_one(git: Git, ws: Workspace, head: str, message: str, *, keep: bool) -> None:
@@ -80,10 +82,10 @@ def _unmerged(git: Git) -> tuple[str, ...]:
     return tuple(dict.fromkeys(os.fsdecode(line.partition(b"\t")[2]) for line in lines if line))
 
 
-def _refused(answer: Answer) -> GziaError:
-    # The forecast looked for local work in the way; git looks again, later and closer (assume-unchanged files, say).
+def _overwritten(answer: Answer) -> list[str]:
+    """Local work that git saw in the way: it appeared after we had looked."""
     found = re.search(r"would be (?:overwritten|removed) by merge:\n((?:\s+.+\n)+)", answer.err)
-    return checkout.dirty(line.strip() for line in found[1].splitlines()) if found else _failed(reason(answer))
+    return [line.strip() for line in found[1].splitlines()] if found else []
 
 
 def _failed(problem: str) -> GziaError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gzia.errors import GziaError
 from gzia.workspace import checkout, landing, status
-from gzia.workspace.commit import identified, save, sign
+from gzia.workspace.commit import identity, save, sign
 from gzia.workspace.forecast import Forecast, foresee
 from gzia.workspace.git import Git
 from gzia.workspace.model import MergeResult, Workspace
@@ -38,15 +38,16 @@ def merge(
         return MergeResult(
             None, None, (), ("Nothing to merge: your checkout has all of the session's changes.", *notes)
         )
-    checkout.refuse_to_lose(main, forecast.files, forecast.conflicts)
+    main = checkout.refuse_to_lose(main, forecast.files, forecast.conflicts)
     if dry_run:
         return MergeResult(None, None, forecast.files, notes, forecast.conflicts)
     if forecast.conflicts and not keep:
         raise landing.conflict(forecast.conflicts, ws)
     message = f"harness({session_id}): session changes"
-    safety, said = (None, ()) if forecast.is_clean else _save(git, message, patience)
+    named = identity(main)
+    safety, said = (None, ()) if forecast.is_clean else _save(git.configured(*named), message, patience)
     try:
-        commit, more = _land(identified(main), ws, head, message, squash, no_commit, keep, patience)
+        commit, more = _land(main.configured(*named), ws, head, message, squash, no_commit, keep, patience)
     except GziaError as problem:
         problem.data["safety_commit"] = safety
         raise
@@ -57,7 +58,7 @@ def merge(
 def _save(git: Git, message: str, patience: float) -> tuple[str, tuple[str, ...]]:
     """The safety commit: all that is not ignored, as it lies in the worktree."""
     state, git = status.read(git)
-    git = identified(stage(git, state.unstaged))
+    git = stage(git, state.unstaged)
     notes = save(git, message, patience)
     return git.line("rev-parse", "HEAD"), notes
 

@@ -13,7 +13,7 @@ from itertools import count
 
 from gzia.errors import GziaError
 from gzia.workspace import snapshot, status
-from gzia.workspace.commit import NO_HOOKS, identified
+from gzia.workspace.commit import NO_HOOKS, identity
 from gzia.workspace.git import WORK, Git, failure
 from gzia.workspace.model import Workspace
 from gzia.workspace.places import session_git
@@ -49,7 +49,8 @@ def _keep(git: Git, main: Git, session_id: str, base: str | None, parents: Seque
     if len(parents) == 1 and not inside and content.tree == git.line("rev-parse", f"{parents[0]}^{{tree}}"):
         return parents[0]
     message = _message(session_id, content.raw, inside)
-    return identified(git).line("commit-tree", content.tree, *(f"-p{parent}" for parent in parents), "-m", message)
+    named = git.configured(*identity(git))
+    return named.line("commit-tree", content.tree, *(f"-p{parent}" for parent in parents), "-m", message)
 
 
 def _fetch(git: Git, main: Git, session_id: str, base: str | None, path: str) -> str:
@@ -58,14 +59,16 @@ def _fetch(git: Git, main: Git, session_id: str, base: str | None, path: str) ->
     head = inner.attempt("rev-parse", "--verify", "--quiet", "HEAD")
     parents = [head.out.decode().strip()] if head.status == 0 else []
     commit = _keep(inner, inner, session_id, known(git, base, path), parents)
-    _name(inner, f"refs/gzia/preserved/{session_id}", commit)
+    kept = _name(inner, f"refs/gzia/preserved/{session_id}", commit).removeprefix("refs/")
     prefix = f"refs/gzia/nested/{session_id}/{commit[:12]}"
     words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no")
     answer = main.attempt(*words, str(inner.where), f"refs/*:{prefix}/*", deadline=WORK)
-    if answer.status:
+    # From a shallow clone git fetches nothing, and ends as if all were well.
+    if answer.status or main.attempt("show-ref", "--verify", "--quiet", f"{prefix}/{kept}").status:
         raise GziaError(
-            "nested-not-kept", f"The repository {inner.where} cannot be kept: {answer.err.strip()}",
-            "Move it elsewhere, then delete the session.", data={"path": path},
+            "nested-not-kept", f"The repository {inner.where} cannot be kept. {answer.err}".strip(),
+            "Move it elsewhere, or complete it if it is shallow (git fetch --unshallow), then try again.",
+            data={"path": path},
         )  # fmt: skip
     return prefix
 
