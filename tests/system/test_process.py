@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,18 @@ from gzia.errors import FAILED, NOT_FOUND, GziaError
 from gzia.system import procfs
 from gzia.system.identity import identity_of
 from gzia.system.process import EOF_SECONDS, TAIL_BYTES, Exit, start
-from tests.system.watching import BOUND, children, in_loop, started, still_running
+from tests.system.watching import BOUND, children, comes_true, in_loop, started, still_running
 
 PATH = {"PATH": os.environ["PATH"]}
 PYTHON = (sys.executable, "-I", "-S", "-c")
+
+
+@pytest.fixture(autouse=True)
+def _a_failed_test_leaves_nothing_to_the_next() -> Iterator[None]:
+    yield
+    for child in children():
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 async def failure(*argv: str, cwd: Path = Path("/")) -> GziaError:
@@ -395,9 +404,7 @@ async def test_PRO_11_orphans_of_a_running_agent_are_collected() -> None:
     [guardian] = children()
 
     assert still_running(orphans) == set()
-    agent.stdin.write(b"\n")
-    await output.lines(6)
-    assert set(children(guardian)) == {agent.pid}
+    assert await comes_true(lambda: children(guardian) == [agent.pid])
     await agent.end()
 
 

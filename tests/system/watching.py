@@ -54,6 +54,14 @@ def children(pid: int | None = None) -> list[int]:
     return [int(child) for child in listed.split()]
 
 
+async def comes_true(condition: Callable[[], bool]) -> bool:
+    """Look again and again, while the loop goes on, for what gives no sign; whether it came true in time."""
+    deadline = time.monotonic() + BOUND
+    while not condition() and time.monotonic() < deadline:  # noqa: ASYNC110 -- as said
+        await asyncio.sleep(0.001)
+    return condition()
+
+
 class Output:
     """Takes what a reader delivers."""
 
