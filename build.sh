@@ -90,6 +90,22 @@ build() {
 	"$builder" -m gzia.packaging.pack "$dependencies" dist/gzia
 }
 
+# The tests run programs from this checkout that keep no promise about caches.
+run_tests() {
+	build
+	dev=$(environment dev)
+	trap 'find gzia tests -type d -name __pycache__ -prune -exec rm -rf {} +' EXIT
+	"$dev" -m gzia.packaging.checks protocol/acp/v1.json gzia/acp/_checks.py
+	[ "$command" != test ] || check
+	"$dev" -m pytest -m "$@"
+}
+
+check() {
+	"$dev" -m ruff format --check .
+	"$dev" -m ruff check .
+	"$dev" -m mypy
+}
+
 command=${1:-build}
 [ $# -eq 0 ] || shift
 case $command in
@@ -101,24 +117,13 @@ demo)
 	exec "$builder" -m gzia.packaging.demo dist/gzia
 	;;
 test)
-	build
-	dev=$(environment dev)
-	echo "build.sh: format, lint, types, tests" >&2
-	"$dev" -m ruff format --check .
-	"$dev" -m ruff check .
-	"$dev" -m gzia.packaging.checks protocol/acp/v1.json gzia/acp/_checks.py
-	"$dev" -m mypy
-	exec "$dev" -m pytest -m "not long and not real" "$@"
+	run_tests "not long and not real" "$@"
 	;;
 test-long)
-	build
-	dev=$(environment dev)
-	exec "$dev" -m pytest -m long "$@"
+	run_tests long "$@"
 	;;
 test-real)
-	build
-	dev=$(environment dev)
-	exec "$dev" -m pytest -m real "$@"
+	run_tests real "$@"
 	;;
 bench)
 	build
