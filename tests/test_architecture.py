@@ -27,7 +27,7 @@ ROOMS: dict[str, set[str]] = {
     },
     "serve": {"session", "acp", "jsonrpc", "system", "errors", "version"},
     "testing": {"agents", "driver", "acp", "jsonrpc", "system", "errors", "version"},
-    "packaging": {"version", "errors"},
+    "packaging": {"cli", "version", "errors"},  # the launcher starts the command line
 }  # fmt: skip
 ROOMS["cli"] = set(ROOMS) - {"testing", "packaging"}
 ROOMS["__main__"] = {"cli"}

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gzia.cli.ask import Asker, terminal
+from gzia.cli.main import READER_GONE
 from gzia.cli.views import View
 from gzia.errors import FAILED, INTERRUPTED, OK, REFUSED, DeadlineError, GziaError
 from gzia.session.host import Host, Live, Wanted
 from gzia.session.journal import Follower
 from gzia.session.turns import TurnEnd
 
-READER_GONE = 141  # 128 + SIGPIPE
 AFTER_DEADLINE = 2.0  # seconds an agent has to stop by itself once a deadline has passed
 TAKE_OUTPUT = 2.0  # seconds the reader of our output has to take the rest
 

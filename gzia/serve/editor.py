@@ -85,7 +85,7 @@ class Editor:
             result = await coming
         except GziaError as error:
             self._wire.reply_error(event.id, *answers.error(error))
-        except Exception as bug:  # noqa: BLE001  # one request's bug must not take the other sessions along
+        except Exception as bug:  # one request's bug must not take the other sessions along
             log.exception("%s failed", event.method)
             self._wire.reply_error(event.id, answers.INTERNAL_ERROR, f"a bug in gzia: {type(bug).__name__}")
         else:

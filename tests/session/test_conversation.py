@@ -49,8 +49,12 @@ def test_a_turn_is_asked_streamed_and_ended_in_the_journal_in_this_order(tmp_pat
 
 
 def test_an_update_is_kept_as_the_agent_wrote_it(tmp_path: Path) -> None:
-    raw = '{"content": {"text":"a\\u00e9\\ud83d\\ude00", "type":"text", "x": 1.50},"sessionUpdate":"agent_message_chunk","_meta":{"k":[]}}'
-    frame = f'{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"$session","update":{raw}}}}}\n'
+    raw = (
+        '{"content": {"text":"a\\u00e9\\ud83d\\ude00", "type":"text", "x": 1.50},'
+        '"sessionUpdate":"agent_message_chunk","_meta":{"k":[]}}'
+    )
+    params = f'{{"sessionId":"$session","update":{raw}}}'
+    frame = f'{{"jsonrpc":"2.0","method":"session/update","params":{params}}}\n'
 
     turn(tmp_path, prompt({"raw": frame}, {"raw": frame}, DONE))
 
@@ -340,7 +344,7 @@ def test_a_cancel_answers_the_open_questions_with_cancelled(tmp_path: Path) -> N
 
 
 def test_a_question_that_the_agent_takes_back_is_closed(tmp_path: Path) -> None:
-    frames = [
+    frames: list[dict[str, Any]] = [
         {"frame": {"jsonrpc": "2.0", "id": 5, "method": "session/request_permission", "params": {
             "sessionId": "$session", "toolCall": {"toolCallId": "t1"}, "options": []}}},
         {"frame": {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 5}}},
