@@ -16,10 +16,10 @@ def initialize() -> dict[str, Any]:
     return {
         "protocolVersion": 1,
         "agentCapabilities": {
-            "loadSession": False,
+            "loadSession": True,
             "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
             "mcpCapabilities": {"http": True, "sse": True},
-            "sessionCapabilities": {"close": {}},
+            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
         },
         "authMethods": [],
         "agentInfo": {"name": "gzia", "title": "gzia", "version": VERSION},

@@ -14,7 +14,7 @@ from typing import Any
 
 from gzia.acp.agent import AgentSide
 from gzia.acp.events import Answer, ClientNotification, ClientRequest, Refused
-from gzia.errors import GziaError, NotFoundError, UsageError
+from gzia.errors import ConflictError, GziaError, NotFoundError, UsageError
 from gzia.serve import answers
 from gzia.serve.options import Choices
 from gzia.serve.session import EditorSession
@@ -44,6 +44,9 @@ class Editor:
             "initialize": self._initialize,
             "authenticate": self._authenticate,
             "session/new": self._new,
+            "session/load": lambda params: self._reopen(params, replay=True),
+            "session/resume": lambda params: self._reopen(params, replay=False),
+            "session/list": self._list,
             "session/prompt": self._prompt,
             "session/close": self._close,
             "session/set_mode": self._set_mode,
@@ -116,17 +119,30 @@ class Editor:
         raise UsageError("no-login", "gzia itself needs no login.", "log in with the agent's own program")
 
     async def _new(self, params: dict[str, Any]) -> Any:
-        directory = Path(params["cwd"])
-        if not directory.is_absolute():
-            raise UsageError("relative-directory", f"cwd must be an absolute path, and “{directory}” is none.")
-        wanted = Wanted(
-            directory, self._choices.agent, mcp_servers=tuple(params["mcpServers"]),
-            client_capabilities=self._capabilities,
-        )  # fmt: skip
-        session = EditorSession(self._wire, self._host, wanted, self._choices)
+        session = self._made(params, "")
         described = await session.open()
         self._sessions[session.id] = session
         return {"sessionId": session.id, **described}
+
+    async def _reopen(self, params: dict[str, Any], *, replay: bool) -> Any:
+        id = parse(params["sessionId"])
+        if id in self._sessions:
+            raise ConflictError("session-open", f"This connection has session {id} open already.")
+        session = self._made(params, id)
+        described = await session.reopen(replay=replay)
+        self._sessions[id] = session
+        return described
+
+    def _made(self, params: dict[str, Any], id: str) -> EditorSession:
+        wanted = Wanted(
+            absolute(params["cwd"]), self._choices.agent, id=id, mcp_servers=tuple(params.get("mcpServers") or ()),
+            client_capabilities=self._capabilities,
+        )  # fmt: skip
+        return EditorSession(self._wire, self._host, wanted, self._choices)
+
+    async def _list(self, params: dict[str, Any]) -> Any:
+        directory = absolute(params["cwd"]) if params.get("cwd") else Path.cwd()
+        return {"sessions": await asyncio.to_thread(self._host.known, directory)}
 
     def _prompt(self, params: dict[str, Any]) -> Awaitable[Any]:
         return self._session(params).prompt(params["prompt"])
@@ -158,3 +174,10 @@ class Editor:
             task.cancel()
         sessions, self._sessions = list(self._sessions.values()), {}
         await asyncio.gather(*(session.close() for session in sessions), *self._tasks, return_exceptions=True)
+
+
+def absolute(path: str) -> Path:
+    """A directory that an editor names; UsageError unless it is an absolute path."""
+    if not Path(path).is_absolute():
+        raise UsageError("relative-directory", f"cwd must be an absolute path, and “{path}” is none.")
+    return Path(path)

@@ -33,6 +33,7 @@ class EditorSession:
         self._questions: dict[str, int] = {}  # permission id -> our request to the editor
         self._live: Live | None = None
         self._pump: Pump | None = None
+        self._replay_until = 0  # the last line that is history for this editor
 
     @property
     def id(self) -> str:
@@ -56,15 +57,31 @@ class EditorSession:
     async def open(self) -> dict[str, Any]:
         """Start it as its choices say; the result of ``session/new``."""
         choices = self.choices
-        self._live = await self._host.begin(self._wanted.chosen(choices.agent, choices.permission, choices.isolated))
-        conversation = self._live.conversation
-        conversation.permissions.answerers = 1
-        conversation.forward = self._forwarded
+        self._begun(await self._host.begin(self._wanted.chosen(choices.agent, choices.permission, choices.isolated)))
         return self.described()
 
-    def attach(self) -> None:
-        """Begin to send updates; called when the editor knows the session's id."""
-        follower = self.conversation.journal.follow(0)
+    async def reopen(self, *, replay: bool) -> dict[str, Any]:
+        """Go on with a session that exists; the result of ``session/load`` (with ``replay``) or ``session/resume``.
+
+        What was said before comes as updates, each once, before this returns.
+        """
+        live = await self._host.rejoin(self._wanted)
+        self._begun(live)
+        self.choices = Choices(live.record.provider, live.record.is_isolated, str(live.record.permission_level))
+        self._replay_until = live.first_line if replay else 0
+        self.attach(0 if replay else live.first_line)
+        assert self._pump
+        await self._pump.reached(self._replay_until)
+        return self.described()
+
+    def _begun(self, live: Live) -> None:
+        self._live = live
+        live.conversation.permissions.answerers = 1
+        live.conversation.forward = self._forwarded
+
+    def attach(self, cursor: int = 0) -> None:
+        """Begin to send updates, those after line ``cursor``; called when the editor knows the session's id."""
+        follower = self.conversation.journal.follow(cursor)
         self._pump = Pump(self.id, follower, self._wire, self._merged, self._line)
 
     def described(self) -> dict[str, Any]:
@@ -166,6 +183,13 @@ class EditorSession:
             self._permission(entry.body)
         elif entry.kind == "notice":
             self._notice(entry.body)
+        elif entry.n <= self._replay_until and entry.body.get("input") == "prompt":
+            self._said(entry.body["blocks"])
+
+    def _said(self, blocks: list[dict[str, Any]]) -> None:
+        """What the person asked, as history.  In a live turn the editor shows it by itself."""
+        for block in blocks:
+            self._wire.side.update(self.id, {"sessionUpdate": "user_message_chunk", "content": block})
 
     def _permission(self, body: dict[str, Any]) -> None:
         id = body["permission_id"]

@@ -20,6 +20,8 @@ from gzia.session.record import Record
 from gzia.session.service import Service
 from gzia.transports import handshake
 
+TITLE_LIMIT = 100  # characters
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -83,6 +85,19 @@ class Host:
     def agents(self) -> Mapping[str, str]:
         """Agent ids and their names."""
         return {spec.id: spec.name for spec in self._registry.specs.values()}
+
+    def known(self, directory: Path) -> list[dict[str, Any]]:
+        """The sessions of a project, the newest first, as ACP's ``session/list`` tells them.  Blocks."""
+        records = reversed(Service(directory).list().records)
+        return [
+            {
+                "sessionId": record.id,
+                "cwd": str(record.worktree_dir or record.working_dir or directory),
+                "title": record.title or record.initial_prompt.strip()[:TITLE_LIMIT] or None,
+                "updatedAt": record.finished_at or record.started_at,
+            }
+            for record in records
+        ]
 
     async def begin(self, wanted: Wanted) -> Live:
         """A new session with a started agent.  When the agent does not start, nothing is left of it."""

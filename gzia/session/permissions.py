@@ -46,8 +46,8 @@ class Permissions:
     def asked(self, question: Question, turn: int | None, tool_kind: str | None) -> list[Draft]:
         """The lines for a new question, and for its answer when the level settles it at once."""
         self._minted += 1
-        params = question.params
-        one = Open(f"p{self._minted}", question.key, params.get("toolCall", {}), params.get("options", []), turn)
+        call, options = question.params.get("toolCall", {}), question.params.get("options", [])
+        one = Open(f"p{turn or 0}-{self._minted}", question.key, call, options, turn)
         self.open[one.id] = one
         line = {"permission_id": one.id, "state": "asked", "tool_call": one.tool_call, "options": one.options}
         outcome = policy.settle(self.level, tool_kind, one.options, somebody=self.answerers > 0)

@@ -397,3 +397,80 @@ def test_PRO_01_a_long_prompt_and_a_long_update_pass_and_the_next_frame_is_answe
         assert client.prompt("y" * size) == "end_turn"
         assert len(client.text()) == size
         assert client.call("session/set_mode", sessionId=client.session, modeId="any") == {}
+
+
+# -- going on with a session -----------------------------------------------------------------------------------------
+
+
+def prompted(repo: Path) -> str:
+    """A session with one turn, made by an editor that has gone."""
+    with editor(repo, "-a", "demo") as client:
+        client.prompt("say one")
+    return client.session
+
+
+@pytest.mark.parametrize(("method", "replayed"), [("session/load", ["say one", "one"]), ("session/resume", [])])
+def test_a_later_editor_goes_on_with_a_session(repo: Path, method: str, replayed: list[str]) -> None:
+    session = prompted(repo)
+
+    with editor(repo, "-a", "demo", open=False) as client:
+        client.call("initialize", protocolVersion=1, clientCapabilities={})
+        client.frames.clear()
+        loaded = client.call(method, sessionId=session, cwd=str(repo), mcpServers=[])
+        said = [update["content"]["text"] for update in client.updates() if "content" in update]
+        client.session = session
+        stop = client.prompt("say two")
+
+        assert said == replayed
+        assert loaded["_meta"]["gzia"]["session"] == session
+        assert (stop, client.text()) == ("end_turn", "two")
+
+
+def transcript(repo: Path, session: str) -> list[str]:
+    """The lines of the journal that hold what was said."""
+    lines = (repo / ".harness/sessions" / f"{session}.journal.jsonl").read_text().splitlines()
+    return [line for line in lines if '"agent_message_chunk"' in line or '"kind":"input"' in line]
+
+
+def test_ACP_06_loading_a_session_again_and_again_adds_nothing_to_its_transcript(repo: Path) -> None:
+    session = prompted(repo)
+    before = transcript(repo, session)
+
+    replays = []
+    for _ in range(3):
+        with editor(repo, "-a", "demo", open=False) as client:
+            client.call("initialize", protocolVersion=1, clientCapabilities={})
+            client.call("session/load", sessionId=session, cwd=str(repo), mcpServers=[])
+            replays.append([update["content"]["text"] for update in client.updates() if "content" in update])
+
+    assert replays == [["say one", "one"]] * 3
+    assert transcript(repo, session) == before
+
+
+@pytest.mark.parametrize(("id", "code"), [("nobody", -32002), ("../../victim", -32602), ("", -32602)])
+def test_JSO_10_loading_what_is_no_session_is_refused(repo: Path, id: str, code: int) -> None:
+    with editor(repo, "-a", "demo", open=False) as client:
+        client.call("initialize", protocolVersion=1, clientCapabilities={})
+
+        assert client.call("session/load", sessionId=id, cwd=str(repo), mcpServers=[])["code"] == code
+
+
+def test_a_session_that_another_process_has_open_is_busy(repo: Path) -> None:
+    with editor(repo, "-a", "demo") as first:
+        first.prompt("say one")
+        with editor(repo, "-a", "demo", open=False) as second:
+            second.call("initialize", protocolVersion=1, clientCapabilities={})
+            error = second.call("session/load", sessionId=first.session, cwd=str(repo), mcpServers=[])
+
+        assert error["data"]["code"] == "session-running"
+        assert first.prompt("say two") == "end_turn"
+
+
+def test_the_sessions_of_a_project_are_listed(repo: Path) -> None:
+    session = prompted(repo)
+
+    with editor(repo, "-a", "demo", open=False) as client:
+        client.call("initialize", protocolVersion=1, clientCapabilities={})
+        sessions = client.call("session/list", cwd=str(repo))["sessions"]
+
+    assert [(one["sessionId"], one["cwd"]) for one in sessions] == [(session, str(repo))]
