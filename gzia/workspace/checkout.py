@@ -48,12 +48,12 @@ def refuse_to_lose(git: Git, files: Sequence[FileChange], conflicts: Iterable[st
     That is anything staged (a merge commits the index), an edited or untracked file that the merge writes, and two
     that git overwrites without a word: an ignored file, and an edited one that is marked as "assume unchanged".
     """
-    state, able = status.read(git, submodules="dirty")
+    state, able = status.read(git, tracked_only=True)
     renamed = {change.old_path for change in files if change.old_path}
     removed = {change.path for change in files if change.status == "deleted"} | renamed
     added = [change.path for change in files if change.status in ("added", "renamed")]
     touched = {change.path for change in files} | renamed | set(conflicts)
-    lost = {*state.staged, *state.unmerged, *(touched & {*state.changed, *state.untracked})}
+    lost = {*state.staged, *state.unmerged, *(touched & set(state.changed))}
     lost |= _obstacles(git.where, added, removed) | _hidden_edits(git, touched)
     if lost:
         raise dirty(lost)

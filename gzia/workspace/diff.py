@@ -22,7 +22,7 @@ from gzia.workspace.places import session_git
 def diff(ws: Workspace) -> Diff:
     """Committed, uncommitted and untracked changes (not ignored ones); leaves no trace in the repository."""
     git, main = session_git(ws), Git(ws.root)
-    tip, tip_tree = git.run("rev-parse", "HEAD", "HEAD^{tree}").decode().split()
+    tip, tip_tree = snapshot.tip(git)
     with snapshot.private_objects(ws.root) as objects, snapshot.private_index(git.within(objects)) as private:
         tree = snapshot.take(private).tree
         base = _baseline(main, tip, ws.base_commit, is_clean=tree == tip_tree)

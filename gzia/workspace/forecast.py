@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gzia.errors import ConflictError, NotFoundError
+from gzia.errors import ConflictError
 from gzia.workspace import changes, filters, snapshot
 from gzia.workspace.commit import NOBODY
 from gzia.workspace.git import WORK, Git, failure
@@ -36,7 +37,8 @@ def foresee(git: Git, main: Git, ws: Workspace) -> Forecast:
 
     Errors: ``branch-missing``, ``branch-moved``, ``session-conflicted``, ``filter-failed``.
     """
-    tip, tip_tree = _tip(git, ws)
+    _refuse_elsewhere(git, ws)
+    tip, tip_tree = snapshot.tip(git)
     with snapshot.private_objects(ws.root) as objects, snapshot.private_index(git.within(objects)) as private:
         content = snapshot.take(private)
         _refuse_unfinished(content, ws)
@@ -58,19 +60,14 @@ def merge_tree(git: Git, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
     return tree, tuple(names)
 
 
-def _tip(git: Git, ws: Workspace) -> tuple[str, str]:
-    """The session's last commit and its tree, provided that the worktree stands on the session's branch."""
+def _refuse_elsewhere(git: Git, ws: Workspace) -> None:
     stands_on = os.fsdecode(git.attempt("symbolic-ref", "--quiet", "HEAD").out).strip()
     if stands_on != ws.ref:
+        back = shlex.join(["git", "-C", str(ws.directory), "checkout", ws.branch])
         raise ConflictError(
             "branch-moved", f"The session's worktree stands on {stands_on or 'no branch'}, not on {ws.branch}.",
-            f"Merge that by hand, or go back first: git -C {ws.directory} checkout {ws.branch}",
+            f"Merge that by hand, or go back first: {back}",
         )  # fmt: skip
-    answer = git.attempt("rev-parse", "HEAD", "HEAD^{tree}")
-    if answer.status:
-        raise NotFoundError("branch-missing", f"The branch {ws.branch} is gone.", "See: git reflog")
-    tip, tree = answer.out.decode().split()
-    return tip, tree
 
 
 def _refuse_unfinished(content: Snapshot, ws: Workspace) -> None:

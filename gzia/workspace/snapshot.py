@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gzia.errors import GziaError
+from gzia.errors import GziaError, NotFoundError
 from gzia.workspace import filters, status
 from gzia.workspace.git import WORK, Git
 from gzia.workspace.places import common_dir, git_dir
@@ -33,6 +33,17 @@ class Snapshot:
     dirty: tuple[str, ...]
     raw: tuple[str, ...]
     unmerged: tuple[str, ...]
+
+
+def tip(git: Git) -> tuple[str, str]:
+    """The commit that the worktree stands on, and its tree; NotFoundError ``branch-missing``."""
+    answer = git.attempt("rev-parse", "HEAD", "HEAD^{tree}")
+    if answer.status:
+        raise NotFoundError(
+            "branch-missing", f"The branch that {git.where} stands on is gone.", "Its last commits: git reflog",
+        )  # fmt: skip
+    commit, tree = answer.out.decode().split()
+    return commit, tree
 
 
 def take(git: Git) -> Snapshot:
@@ -71,12 +82,15 @@ def private_index(git: Git) -> Iterator[Git]:
 
 
 @contextmanager
-def private_objects(checkout: Path) -> Iterator[Mapping[str, str]]:
-    """Variables that send new objects to a store of their own, thrown away at the end; old ones are found as ever."""
-    own = git_dir(checkout)
+def private_objects(root: Path) -> Iterator[Mapping[str, str]]:
+    """Variables that send new objects to a store of their own, thrown away at the end; old ones are found as ever.
+
+    It lies in ``.harness``, because the usual place for temporary files may be small, or memory.
+    """
+    own = git_dir(root)
     if own is None:
-        raise GziaError("worktree-broken", f"{checkout} is not a checkout any more.")
-    with tempfile.TemporaryDirectory(prefix="gzia-") as place:
+        raise GziaError("worktree-broken", f"{root} is not a checkout any more.")
+    with tempfile.TemporaryDirectory(prefix="objects-", dir=root / ".harness") as place:
         # The list is separated by colons; a name in double quotes may hold them (git, "GIT_ALTERNATE_…").
         objects = str(common_dir(own) / "objects").replace("\\", "\\\\").replace('"', '\\"')
         yield {"GIT_OBJECT_DIRECTORY": place, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{objects}"'}

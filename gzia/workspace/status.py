@@ -57,12 +57,13 @@ class Status:
         return (*self.changed, *self.untracked, *self.unmerged)
 
 
-def read(git: Git, submodules: str = "none") -> tuple[Status, Git]:
+def read(git: Git, *, tracked_only: bool = False) -> tuple[Status, Git]:
     """The state of the checkout, and git without the filters that had to be switched off to see it.
 
-    ``submodules`` says what to ignore of them: ``none`` or ``dirty`` (git-status, ``--ignore-submodules``).
+    ``tracked_only`` leaves out untracked files and what is inside submodules, which is much faster in large checkouts.
     """
-    options = ["-z", "--untracked-files=all", "--no-renames", f"--ignore-submodules={submodules}"]
+    scope = ("no", "dirty") if tracked_only else ("all", "none")
+    options = ("-z", f"--untracked-files={scope[0]}", f"--ignore-submodules={scope[1]}", "--no-renames")
     out, git = filters.run(git, "status", "--porcelain=v2", *options)
     return _sort(list(_parse(out))), git
 

@@ -326,6 +326,19 @@ def test_a_linked_worktree_of_the_user_is_a_project_like_any_other(repo: Path, s
     assert not (repo / "n.txt").exists()
 
 
+def test_a_worktree_of_a_bare_repository_is_a_project_too(tmp_path: Path, spaces: GitWorkspaces) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(new_repository(tmp_path / "origin")), "bare.git")
+    git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "main"), "main")
+
+    ws = spaces.prepare(tmp_path / "main", "x")
+    (ws.directory / "n.txt").write_text("new\n")
+    spaces.merge(ws, "x")
+    spaces.remove(ws)
+
+    assert (tmp_path / "main/n.txt").read_text() == "new\n"
+    assert not ws.directory.exists()
+
+
 def test_a_sparse_checkout_stays_sparse_and_loses_nothing(repo: Path, spaces: GitWorkspaces) -> None:
     commit_file(repo, "in/a", "a\n")
     commit_file(repo, "out/b", "b\n")

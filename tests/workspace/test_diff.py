@@ -55,6 +55,7 @@ def rich(repo: Path, spaces: GitWorkspaces) -> Workspace:
     (repo / "blob").write_bytes(bytes(range(256)))
     git(repo, "add", "blob")
     git(repo, "commit", "-qm", "blob")
+    (repo / ".git/info/attributes").write_text("* diff=odd\n")
     ws = spaces.prepare(repo, "x")
     at = ws.directory
     (at / "gone").unlink()
@@ -95,7 +96,8 @@ def test_what_happened_to_each_file_is_told(rich: Workspace, spaces: GitWorkspac
 
 @pytest.mark.parametrize(
     "setting",
-    ["", "diff.noprefix=true", "diff.mnemonicPrefix=true", "diff.external=false", "color.ui=always",
+    ["", "diff.noprefix=true", "diff.mnemonicPrefix=true", "diff.external=false", "diff.odd.command=false",
+     "diff.odd.textconv=wc", "color.ui=always",
      "core.splitIndex=true", "index.sparse=true", "diff.submodule=log", "diff.renames=false"],
 )  # fmt: skip
 def test_the_patch_makes_the_same_files_elsewhere_whatever_is_configured(

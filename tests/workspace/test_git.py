@@ -55,10 +55,13 @@ def test_who_the_user_is_may_come_from_the_environment(repo: Path) -> None:
 
 def test_messages_are_english_whatever_the_user_speaks(repo: Path) -> None:
     os.environ.update(LC_ALL="de_DE.UTF-8", LANGUAGE="de")
+    git(repo, "config", "alias.show-environment", "!env")
 
     answer = Git(repo).attempt("rev-parse", "--verify", "nowhere")
+    environment = Git(repo).run("show-environment").split(b"\n")
 
     assert (answer.status, answer.err) == (128, "fatal: Needed a single revision\n")
+    assert {b"LC_ALL=C", b"LANGUAGE="} <= set(environment)
 
 
 def test_no_editor_no_pager_and_no_prompt_can_stop_it(repo: Path) -> None:

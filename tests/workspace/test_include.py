@@ -94,14 +94,13 @@ def test_a_link_in_the_commit_does_not_lead_the_copy_out(project: Path, tmp_path
     assert list(outside.iterdir()) == []
 
 
-def test_names_that_git_would_quote_are_copied(repo: Path, spaces: GitWorkspaces) -> None:
-    (repo / ".gitignore").write_text("ignored/\n")
-    (repo / "ignored").mkdir()
-    names = sorted(["café", 'q"uote', "new\nline", ":(top)magic", "*"])
+def test_names_that_git_would_quote_or_take_for_patterns_are_copied(repo: Path, spaces: GitWorkspaces) -> None:
+    names = sorted(["café.i", 'q"uote.i', "new\nline.i", ":(top)magic.i", ":!no.i", "*.i", "-dash.i"])
+    (repo / ".gitignore").write_text("*.i\n")
     for name in names:
-        (repo / "ignored" / name).write_text(name)
-    (repo / ".worktreeinclude").write_text("ignored/\n")
+        (repo / name).write_text(name)
+    (repo / ".worktreeinclude").write_text("*.i\n")
 
     ws = spaces.prepare(repo, "x")
 
-    assert sorted(p.name for p in (ws.directory / "ignored").iterdir()) == names
+    assert sorted(path.name for path in ws.directory.glob("*.i")) == names
