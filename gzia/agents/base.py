@@ -21,7 +21,8 @@ class Posture:
 
     ``env`` and ``args`` are added when it is started; ``files`` (name -> text) then lie in a private directory, whose
     path stands in ``args`` for :data:`FILES`.  ``meta`` goes with the request that opens the conversation, ``mode`` and
-    ``config`` are set after it.  ``note`` says in a sentence what is really enforced.
+    ``config`` are set after it.  ``note`` says in a sentence what is really enforced.  ``undone_by`` are files of a
+    project that would let the agent do more all the same: where one exists, the level is refused.
     """
 
     note: str
@@ -31,6 +32,7 @@ class Posture:
     args: tuple[str, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    undone_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

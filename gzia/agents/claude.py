@@ -32,7 +32,11 @@ AGENT = AgentSpec(
         READONLY: Posture(
             "the tools that change anything are taken away, hooks are off, and gzia answers no",
             mode="plan",
-            meta=options(disallowedTools=[*CHANGING, *SPAWNING], settings={"disableAllHooks": True}),
+            meta=options(
+                disallowedTools=[*CHANGING, *SPAWNING],
+                strictMcpConfig=True,  # servers that a repository names would run before any question
+                settings={"disableAllHooks": True},
+            ),
         ),
         SUPERVISED: Posture("it asks before every edit and command", mode="default", meta=ASKING),
         AUTONOMOUS: Posture("it asks before every edit and command, and gzia answers yes", mode="default", meta=ASKING),

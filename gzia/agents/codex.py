@@ -1,7 +1,8 @@
 """Codex over codex-acp (npm @agentclientprotocol/codex-acp).
 
-Measured with 2.6.0, the disk as witness.  Its modes are sandboxes of the operating system, and neither the user's nor a
-repository's configuration changes what a mode allows.  A refused question ends its turn as ``cancelled``.
+Measured with 2.6.0, the disk as witness.  Its modes are sandboxes of the operating system, which its configuration does
+not change; but rules of a repository (``.codex/rules``) run commands outside them, unasked, and the servers that its
+``.codex/config.toml`` names are started before any question.  A refused question ends its turn as ``cancelled``.
 """
 
 from __future__ import annotations
@@ -15,8 +16,16 @@ AGENT = AgentSpec(
     install="npm install -g @agentclientprotocol/codex-acp",
     prompt={"image": True, "embeddedContext": True},
     levels={
-        READONLY: Posture("its read-only sandbox, and gzia answers no", mode="read-only"),
-        SUPERVISED: Posture("its read-only sandbox: it asks before every change", mode="read-only"),
+        READONLY: Posture(
+            "its read-only sandbox, and gzia answers no; rules of your own (~/.codex/rules) stand above that",
+            mode="read-only",
+            undone_by=(".codex/rules", ".codex/config.toml"),
+        ),
+        SUPERVISED: Posture(
+            "its read-only sandbox: it asks before every change; rules of your own (~/.codex/rules) stand above that",
+            mode="read-only",
+            undone_by=(".codex/rules",),
+        ),
         AUTONOMOUS: Posture("its workspace sandbox; what reaches beyond it is answered yes", mode="workspace-write"),
     },
 )

@@ -16,12 +16,12 @@ HARMLESS = ("read", "glob", "grep", "list", "todowrite", "todoread")
 AGENTS = ("build", "plan", "general", "explore")
 
 
-def held(note: str, rest: str) -> Posture:
-    """Every tool that is not harmless gets the permission ``rest``."""
+def held(note: str, rest: str, **more: str) -> Posture:
+    """Every tool that is not harmless gets the permission ``rest``; ``more`` are further variables."""
     permission = {"*": rest, **dict.fromkeys(HARMLESS, "allow")}
     content = {"permission": permission, "agent": {agent: {"permission": permission} for agent in AGENTS}}
     variables = {"OPENCODE_PERMISSION": json.dumps(permission), "OPENCODE_CONFIG_CONTENT": json.dumps(content)}
-    return Posture(note, config={"mode": "build"}, env=variables)
+    return Posture(note, config={"mode": "build"}, env={**variables, **more})
 
 
 AGENT = AgentSpec(
@@ -31,7 +31,11 @@ AGENT = AgentSpec(
     install="npm install -g opencode-ai",
     prompt={"image": True, "embeddedContext": True},
     levels={
-        READONLY: held("the tools that change anything are taken away, and gzia answers no", "deny"),
+        READONLY: held(
+            "the tools that change anything are taken away, the project's own settings are not read, and gzia answers no",
+            "deny",
+            OPENCODE_DISABLE_PROJECT_CONFIG="1",  # servers that it names would run before any question
+        ),
         SUPERVISED: held("it asks before every edit and command", "ask"),
         AUTONOMOUS: held("it asks before every edit and command, and gzia answers yes", "ask"),
     },

@@ -52,6 +52,7 @@ async def start(
 async def _spawn(
     spec: AgentSpec, posture: Posture, place: Place, listener: Listener, marks: dict[str, str]
 ) -> AcpAgent:
+    refuse_if_undone(spec, posture, Path(place.directory))
     environment = agent_environment({**spec.env, **posture.env, **marks})
     files = PrivateFiles(posture.files)
     try:
@@ -63,6 +64,18 @@ async def _spawn(
         raise
     child.exited.add_done_callback(lambda _: files.remove())
     return AcpAgent(child, listener, spec.name)
+
+
+def refuse_if_undone(spec: AgentSpec, posture: Posture, directory: Path) -> None:
+    """A project must not be able to lift its agent's level."""
+    for name in posture.undone_by:
+        if (directory / name).exists():
+            raise UsageError(
+                "permission-not-enforceable",
+                f"{spec.name} would not be held to this permission level: {name} in this project lets it do more.",
+                f"look at {directory / name}, then choose -p autonomous or move it away",
+                data={"agent": spec.id, "file": str(directory / name)},
+            )
 
 
 def command(spec: AgentSpec, args: Sequence[str]) -> tuple[list[str], tuple[int, ...]]:

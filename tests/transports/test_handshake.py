@@ -259,3 +259,13 @@ def test_what_a_posture_tells_the_conversation_goes_with_it(tmp_path: Path) -> N
     heard = [json.loads(line).get("in") for line in log.read_text().splitlines()]
     opened = [frame["params"]["_meta"] for frame in heard if frame and frame.get("method") == "session/new"]
     assert opened == [{"tools": ["Read"]}]
+
+
+def test_RIG_01_a_project_file_that_would_lift_the_level_is_a_refusal(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    (tmp_path / ".codex/rules").mkdir(parents=True)
+
+    error = failure(scripted({"log": str(log)}), tmp_path, Posture("sandbox", undone_by=(".codex/rules",)))
+
+    assert (error.code, error.data["file"]) == ("permission-not-enforceable", str(tmp_path / ".codex/rules"))
+    assert not log.exists()
