@@ -32,7 +32,7 @@ AGENT = AgentSpec(
     prompt={"image": True, "embeddedContext": True},
     levels={
         READONLY: held(
-            "the tools that change anything are taken away, the project's own settings are not read, and gzia answers no",
+            "the tools that change anything are taken away, the project's settings are not read, and gzia answers no",
             "deny",
             OPENCODE_DISABLE_PROJECT_CONFIG="1",  # servers that it names would run before any question
         ),

@@ -283,6 +283,8 @@ class Conversation:
         error = None if reason == "cancelled" else observation.error
         end = TurnEnd(turn.number, reason, turn.message, tuple(self.permissions.refused), error, observation.result)
         self._books.turn_ended(end)
+        if self._books.problem and not error:
+            end = end._replace(error=self._books.problem)
         if not turn.ended.done():
             turn.ended.set_result(end)
 

@@ -418,3 +418,20 @@ def test_PRO_01_long_messages_pass_whole_in_both_directions(tmp_path: Path, size
     assert (end.stop_reason, end.message[-4:]) == ("end_turn", "tiny")
     assert [len(line["event"]["text"]) for line in live.lines(tmp_path, "update")] == [size, 4]
     assert f'"text": "{"y" * size}"' in log.read_text() or f'"text":"{"y" * size}"' in log.read_text()
+
+
+def test_a_record_that_cannot_be_written_is_told_at_the_end_of_the_turn(tmp_path: Path) -> None:
+    async def work(conversation: Conversation) -> TurnEnd:
+        conversation.permissions.answerers = 1
+        ended = conversation.prompt(say())
+        question = await until(conversation, lambda line: line["kind"] == "permission")
+        sessions = tmp_path / ".harness/sessions"
+        sessions.rename(tmp_path / "away")
+        sessions.touch()
+        conversation.answer(question["permission_id"], {"outcome": "cancelled"}, "ann")
+        return await ended
+
+    end = talk(tmp_path, prompt({"say": "a"}, {"ask": []}, DONE), work)
+
+    assert end.error is not None
+    assert (end.stop_reason, end.message) == ("end_turn", "a")
