@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gzia.errors import GziaError
+from gzia.system.identity import identity_of
 from gzia.system.pump import Reader, Writer
 from gzia.system.selfexec import module_command
 from gzia.system.tree import end_tree
@@ -129,8 +130,13 @@ class Leash:
         return is_started and not self.exited.done()
 
     def _end_the_rest(self) -> None:
-        """The guardian was killed.  The agent died with it; others can be found by their mark."""
+        """The guardian was killed, and the agent with it; its group and what carries its mark can still be found."""
         pid, identity = self.started.result()
+        if identity_of(pid) in (None, identity):  # a moment ago it was ours: nobody else can have the number yet
+            try:
+                os.killpg(pid, signal.SIGKILL)
+            except OSError:
+                pass
         session, root = self._env.get("GZIA_SESSION", ""), self._env.get("GZIA_ROOT", "")
         try:
             end_tree(pid, identity, session=session, root=root, grace=0)

@@ -300,6 +300,29 @@ async def test_a_guardian_that_is_killed_takes_the_agent_and_what_carries_its_ma
 
 
 @in_loop
+async def test_an_agent_without_a_mark_dies_with_its_guardian_and_so_does_its_group() -> None:
+    agent, output = await started("sh", "-c", "trap '' TERM; sleep 600 & echo $!; cat; wait")
+    child = int((await output.lines(1))[0])
+    [guardian] = children()
+
+    os.kill(guardian, signal.SIGKILL)
+
+    assert still_running([agent.pid]) == set()
+    assert await agent.end() == Exit(None, signal.SIGKILL)
+    assert still_running([child]) == set()
+
+
+@in_loop
+async def test_an_agent_that_is_stopped_can_still_end_in_its_own_way() -> None:
+    agent, output = await started("sh", "-c", "trap 'echo saved; exit 5' TERM; echo $$; kill -STOP $$; cat; cat")
+    await output.lines(1)
+
+    exit = await agent.end(grace=BOUND)
+
+    assert (exit, output.data.splitlines()[1:]) == (Exit(5, None), [b"saved"])
+
+
+@in_loop
 async def test_a_guardian_does_not_hear_what_ends_other_programs() -> None:
     agent, output = await started("cat")
     [guardian] = children()
