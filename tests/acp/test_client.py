@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from random import Random
+from types import FrameType
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gzia.acp import splice
 from gzia.acp.client import (
     AgentNotification,
     AgentRequest,
@@ -188,6 +191,23 @@ def test_two_sessions_may_alternate() -> None:
     events = ClientSide().receive_data(data)
 
     assert [event.session_id for event in events if isinstance(event, Update)] == ["s1", "s2", "s1", "s2", "s1"]
+
+
+def test_only_the_first_update_of_a_session_is_searched_for_its_text() -> None:
+    side = ClientSide()
+    searched: list[str] = []
+
+    def watch(frame: FrameType, event: str, arg: object) -> None:
+        if event == "call" and frame.f_code is splice.split.__code__:
+            searched.append(frame.f_locals["line"])
+
+    sys.setprofile(watch)
+    try:
+        side.receive_data(b"".join(update_line(HI, session) for session in ["s1", "s1", "s2", "s1", "s2"]))
+    finally:
+        sys.setprofile(None)
+
+    assert [json.loads(text)["params"]["sessionId"] for text in searched] == ["s1", "s2"]
 
 
 SESSIONS = st.sampled_from(["s1", "s2", 's"3', "s\u2028", "s\ud800"])
