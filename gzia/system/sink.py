@@ -38,7 +38,7 @@ class Sink:
 
     def has_lost_its_reader(self) -> bool:
         """Whether every later write would fail, if it can tell."""
-        return bool(_poll(self.fd, 0) & (select.POLLERR | select.POLLNVAL))
+        return bool(_poll(self.fd, 0) & (select.POLLERR | select.POLLHUP))  # Linux says the one, macOS the other
 
     def close(self) -> None:
         if self.fd != self._given:
