@@ -41,8 +41,7 @@ def sign(git: Git, patience: float) -> tuple[str, ...]:
     """Sign the commit at HEAD if the user signs commits, within ``patience`` seconds; a note when it stays unsigned."""
     if git.attempt("config", "--type=bool", "--get", "commit.gpgSign").out.strip() != b"true":
         return ()
-    words = ("commit", "--quiet", "--amend", "--no-edit", "--gpg-sign")
-    problem = refusal(git.configured(NO_HOOKS), *words, deadline=patience)
+    problem = refusal(git.configured(NO_HOOKS), "commit", "--quiet", "--amend", "--no-edit", deadline=patience)
     return (f"The new commit is not signed, because: {problem}",) if problem else ()
 
 

@@ -11,6 +11,7 @@ import re
 import shlex
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +29,11 @@ WORK = 600.0
 """Seconds for a call that may write a whole checkout or run the user's hooks."""
 GRACE = 2.0
 """Seconds between TERM, on which git removes its lock files, and KILL."""
+
+# While one git writes the entry of a new worktree, any other that reads the list of worktrees dies; while one writes the
+# configuration, another cannot.  Both pass in a moment, and what failed so may simply be asked again.
+BUSY = re.compile(r"failed to read .*/commondir|could not lock config file")
+PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 # Messages are matched in a few places, so they must not be translated.  Optional locks are those by which `git status`
 # would rewrite an index, the user's too, only because somebody looked.
@@ -79,6 +85,15 @@ class Git:
 
     def attempt(self, *words: str, feed: bytes = b"", deadline: float = QUESTION) -> Answer:
         """Run ``git words…`` and take any exit status; raises only when git cannot be started or does not end."""
+        answer = self._once(words, feed, deadline)
+        for pause in PAUSES:
+            if not BUSY.search(answer.err):
+                break
+            time.sleep(pause)
+            answer = self._once(words, feed, deadline)
+        return answer
+
+    def _once(self, words: tuple[str, ...], feed: bytes, deadline: float) -> Answer:
         process = self._start(words)
         try:
             out, err = process.communicate(feed, timeout=deadline)

@@ -49,6 +49,7 @@ def test_a_signer_that_works_signs_the_saved_work_and_the_merge(
 ) -> None:
     signer = 'cat >/dev/null; echo "[GNUPG:] SIG_CREATED D" >&2; echo "-----BEGIN PGP SIGNATURE-----"'
     sign_with(work.root, write_program(tmp_path / "gpg", signer))
+    write_hook(work.root, "pre-commit", f"echo once >>{tmp_path}/runs")
 
     result = spaces.merge(work, "x", squash=squash)
 
@@ -58,6 +59,7 @@ def test_a_signer_that_works_signs_the_saved_work_and_the_merge(
         (), [result.commit, result.safety_commit],
     )  # fmt: skip
     assert len(git(work.root, "log", "-1", "--format=%P").split()) == (1 if squash else 2)
+    assert (tmp_path / "runs").read_text() == "once\n" * (2 if squash else 1)  # git runs no pre-commit in a merge
 
 
 @pytest.mark.parametrize("hook", ["pre-commit", "commit-msg", "prepare-commit-msg"])

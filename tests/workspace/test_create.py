@@ -254,9 +254,14 @@ def test_a_tag_of_the_same_name_changes_nothing(repo: Path, spaces: GitWorkspace
     tip = commit_file(repo, "f.txt", "two\n")
 
     ws = spaces.prepare(repo, "x")
+    (ws.directory / "new").touch()
+    merged = spaces.merge(ws, "x")
 
-    assert git(ws.directory, "rev-parse", "HEAD") == tip
+    assert ws.base_commit == tip
     assert git(ws.directory, "symbolic-ref", "HEAD") == "refs/heads/harness/x"
+    assert git(repo, "rev-parse", "HEAD^2") == merged.safety_commit
+    spaces.remove(ws)
+    assert git(repo, "for-each-ref", "--format=%(refname)") == "refs/heads/main\nrefs/tags/harness/x"
 
 
 def test_the_users_checkout_hook_is_not_run(repo: Path, spaces: GitWorkspaces) -> None:

@@ -123,6 +123,20 @@ def test_WT_21_before_a_removal_the_bytes_are_kept_and_it_is_said(session: Works
     assert git(session.root, "log", "-1", "--format=%B", ref).count(".bin") == 1
 
 
+def test_what_cannot_be_cleaned_is_not_merged_although_it_could_be_checked_out(
+    lfs: Path, spaces: GitWorkspaces
+) -> None:
+    for key, value in {"clean": "false", "smudge": "cat", "required": "true"}.items():
+        git(lfs, "config", f"filter.lfs.{key}", value)
+    ws = spaces.prepare(lfs, "x")
+    (ws.directory / "new.bin").write_bytes(b"\0\1\2\3")
+
+    with pytest.raises(GziaError) as raised:
+        spaces.merge(ws, "x")
+
+    assert (code(raised), raised.value.data) == ("filter-failed", {"files": ["new.bin"]})
+
+
 def test_a_working_filter_is_used(repo: Path, spaces: GitWorkspaces) -> None:
     commit_file(repo, ".gitattributes", "*.up filter=case\n")
     git(repo, "config", "filter.case.clean", "tr a-z A-Z")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 from pathlib import Path
 from types import FrameType
@@ -123,6 +124,19 @@ def test_a_lock_that_was_left_behind_is_named(repo: Path) -> None:
         Git(repo).run("add", "new")
 
     assert (code(raised), raised.value.data) == ("index-locked", {"path": str(repo / ".git/index.lock")})
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["failed to read .git/worktrees/s 0/commondir: Success", "could not lock config file .git/config: File exists"],
+)
+def test_what_only_another_git_made_fail_is_asked_again(repo: Path, tmp_path: Path, said: str) -> None:
+    real, first = shutil.which("git"), tmp_path / "first"
+    write_program(tmp_path / "bin/git", f'mkdir {first} 2>&- && echo "fatal: {said}" >&2 && exit 128; exec {real} "$@"')
+    put_first(tmp_path / "bin")
+
+    assert Git(repo).line("rev-parse", "--is-inside-work-tree") == "true"
+    assert first.exists()
 
 
 def test_at_the_deadline_git_and_its_children_end_and_no_lock_stays(repo: Path, tmp_path: Path) -> None:

@@ -90,9 +90,13 @@ def test_the_users_settings_do_not_turn_a_merge_into_something_else(
     (ws.directory / "é.txt").write_text("a\n")
     commit_file(ws.root, "other.txt", "o\n")
 
-    result = spaces.merge(ws, "x")
+    regular = spaces.merge(ws, "x")
+    (ws.directory / "more.txt").write_text("a\n")
+    squashed = spaces.merge(ws, "x", squash=True)
 
-    assert git(ws.root, "rev-parse", "HEAD^2") == git(ws.root, "rev-parse", "harness/x") == result.safety_commit
+    assert git(ws.root, "rev-parse", "HEAD", "HEAD^", "HEAD^^2").split() == [
+        squashed.commit, regular.commit, regular.safety_commit,
+    ]  # fmt: skip
     assert git(ws.root, "status", "--porcelain") == ""
 
 
@@ -239,6 +243,13 @@ def _file_for_a_directory(ws: Workspace) -> list[str]:
     return ["thing"]
 
 
+def _deleted_by_the_session(ws: Workspace) -> list[str]:
+    (ws.directory / "f.txt").unlink()
+    commit_file(ws.root, "f.txt", "user\n")
+    (ws.root / "f.txt").write_text("user again\n")
+    return ["f.txt"]
+
+
 def _staged(ws: Workspace) -> list[str]:
     (ws.directory / "new.txt").write_text("session\n")
     (ws.root / "staged.txt").write_text("user\n")
@@ -300,7 +311,8 @@ def _unmerged(ws: Workspace) -> list[str]:
 @pytest.mark.parametrize(
     "obstruct",
     [_edited, _deleted, _untracked, _ignored, _directory_for_a_file, _file_for_a_directory, _staged, _intended,
-     _renamed_by_the_session, _target_of_a_rename, _assumed_unchanged, _skipped, _odd_name, _unmerged],
+     _renamed_by_the_session, _deleted_by_the_session, _target_of_a_rename, _assumed_unchanged, _skipped,
+     _odd_name, _unmerged],
 )  # fmt: skip
 def test_WT_13_A_B_what_the_merge_would_lose_is_named_before_anything_changes(
     ws: Workspace, spaces: GitWorkspaces, obstruct: Callable[[Workspace], list[str]]
@@ -328,15 +340,17 @@ def test_WT_13_D_edits_that_the_merge_does_not_touch_stay(ws: Workspace, spaces:
     (ws.root / "h.txt").chmod(0o755)
     (ws.directory / "f.txt").write_text("session\n")
 
+    git(ws.root, "config", "merge.autoStash", "true")
     commit_file(ws.root, "assumed.txt", "tracked\n")
     (ws.root / "assumed.txt").write_text("my own edit\n")
     git(ws.root, "update-index", "--assume-unchanged", "assumed.txt")
-    before = picture(ws.root)
+    before, written = picture(ws.root), (ws.root / "g.txt").stat().st_mtime_ns
 
     result = spaces.merge(ws, "x")
 
     after = picture(ws.root)
     assert result.commit
+    assert (ws.root / "g.txt").stat().st_mtime_ns == written  # not even put aside for a moment
     assert after.status == before.status
     assert after.files == {**before.files, "f.txt": files(ws.directory)["f.txt"]}
 

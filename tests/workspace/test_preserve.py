@@ -55,10 +55,15 @@ def test_commits_alone_are_kept_as_they_are(ws: Workspace, spaces: GitWorkspaces
     assert git(ws.root, "rev-parse", str(spaces.preserve(ws, "x"))) == tip
 
 
-def test_commits_on_no_branch_are_kept_beside_the_branch(ws: Workspace, spaces: GitWorkspaces) -> None:
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_commits_on_no_branch_are_kept_beside_the_branch(ws: Workspace, spaces: GitWorkspaces, is_empty: bool) -> None:
     on_branch = commit_file(ws.directory, "a", "a\n")
-    git(ws.directory, "checkout", "-q", "--detach", "main")
-    detached = commit_file(ws.directory, "b", "b\n")
+    git(ws.directory, "checkout", "-q", "--detach")
+    if is_empty:
+        git(ws.directory, "commit", "-q", "--allow-empty", "--amend", "-m", "another name for it")
+    else:
+        commit_file(ws.directory, "b", "b\n")
+    detached = git(ws.directory, "rev-parse", "HEAD")
 
     ref = str(spaces.preserve(ws, "x"))
 

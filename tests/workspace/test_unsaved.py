@@ -144,7 +144,9 @@ def test_a_clone_without_changes_of_its_own_does_not_count(
     ws: Workspace, spaces: GitWorkspaces, tmp_path: Path
 ) -> None:
     origin = new_repository(tmp_path / "origin")
+    commit_file(origin, "b", "b\n")
     git(origin, "tag", "v1")
+    git(origin, "reset", "-q", "--hard", "HEAD~1")
     git(ws.directory, "clone", "-q", str(origin), "inner")
     assert spaces.unsaved(ws) == NOTHING
 
