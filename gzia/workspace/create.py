@@ -93,7 +93,7 @@ def _make(directory: Path, undo: ExitStack) -> None:
 def _forget_ignore(ws: Workspace) -> None:
     """Take back what was written, unless another session lives by it meanwhile."""
     if [entry.name for entry in ws.directory.parent.iterdir()] in ([], [ws.directory.name]):
-        (ws.root / ".harness" / ".gitignore").unlink()
+        (ws.root / ".harness" / ".gitignore").unlink(missing_ok=True)
 
 
 def _remove_if_empty(directory: Path) -> None:

@@ -30,8 +30,8 @@ WORK = 600.0
 GRACE = 2.0
 """Seconds between TERM, on which git removes its lock files, and KILL."""
 
-# While one git writes the entry of a new worktree, any other that reads the list of worktrees dies; while one writes the
-# configuration, another cannot.  Both pass in a moment, and what failed so may simply be asked again.
+# While one git writes the entry of a new worktree, any other that reads the list of worktrees dies; while one writes
+# the configuration, another cannot.  Both pass in a moment, and what failed so may simply be asked again.
 BUSY = re.compile(r"failed to read .*/commondir|could not lock config file")
 PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
