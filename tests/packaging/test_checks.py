@@ -176,6 +176,47 @@ def test_keywords_that_the_protocol_uses_little_agree_too(schema: Any) -> None:
     assert [check(value) is None for value in values] == [validator.is_valid(value) for value in values]
 
 
+A = {"type": "object", "properties": {"t": {"const": "a"}, "n": {"type": "integer"}}, "required": ["t"]}
+B = {"type": "object", "properties": {"t": {"const": "b"}}, "required": ["t", "n"]}
+TEXT = {"type": "object", "properties": {"t": {"type": "string"}}, "required": ["t"]}
+
+
+def neither(*texts: str) -> dict[str, Any]:
+    constants = [{"type": "object", "properties": {"t": {"const": text}}, "required": ["t"]} for text in texts]
+    return {"not": {"anyOf": constants}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"anyOf": [A, B]},
+        {"anyOf": [A, B, TEXT | neither("a", "b")]},
+        {"anyOf": [A, B, TEXT | neither("a", "b") | {"required": ["t", "n"]}]},
+        # Unions that only look as if a tag told their branches apart.
+        {"anyOf": [A, A | {"properties": {"t": {"const": "a"}, "n": {"type": "string"}}}]},
+        {"anyOf": [A, B, TEXT | neither("a")]},
+        {"anyOf": [A, B, {"type": "object"} | neither("a", "b")]},
+        {"anyOf": [A, B, TEXT | {"required": []} | neither("a", "b")]},
+        {"anyOf": [A, B, TEXT | {"properties": {"t": {}}} | neither("a", "b")]},
+        {"anyOf": [A, TEXT | neither("a"), TEXT | neither("a") | {"required": ["n"]}]},
+        {"anyOf": [A | {"required": []}, B]},
+        {"anyOf": [A | {"type": ["object", "null"]}, B]},
+        {"anyOf": [A, {"type": "null"}, {"type": "boolean"}]},
+        {"properties": {"t": {"type": ["string", "null"], "anyOf": [{"minLength": 2}, {"type": "null"}]}}},
+        {"properties": {"t": {"anyOf": [{"minLength": 2}, {"type": "null"}], "enum": ["a", "bb"]}}},
+    ],
+    ids=str,
+)
+def test_unions_with_and_without_a_tag_agree(schema: Any) -> None:
+    check, validator = one_type(**schema), Draft202012Validator(schema)
+    tags: list[Any] = [..., "a", "b", "bb", "c", "", None, 1, True, ["a"]]
+    numbers: list[Any] = [..., 1, "1", None]
+    objects = [{"t": tag, "n": number} for tag in tags for number in numbers]
+    values: list[Any] = [None, True, "a", [], *({k: v for k, v in one.items() if v is not ...} for one in objects)]
+
+    assert [check(value) is None for value in values] == [validator.is_valid(value) for value in values]
+
+
 def test_the_command_makes_a_module_that_python_takes(tmp_path: Path) -> None:
     target = tmp_path / "made.py"
     command = [sys.executable, "-m", "gzia.packaging.checks", str(CONDENSED), str(target)]
