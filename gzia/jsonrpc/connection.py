@@ -273,6 +273,6 @@ def _error_of(value: Any) -> RpcError:
 
 
 def _leading_escapes(text: str) -> int:
-    """How many characters of terminal control stand before the first ``{``; 0 when anything else does."""
-    found = _TERMINAL_ESCAPES.match(text)
+    """How many characters of terminal control stand before the first ``{``; 0 when anything else does, or too many."""
+    found = _TERMINAL_ESCAPES.match(text, 0, KEPT)
     return found.end() if found and text.startswith("{", found.end()) else 0

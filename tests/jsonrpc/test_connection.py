@@ -221,6 +221,12 @@ def test_ACP_01_a_greeting_before_the_first_frame_is_skipped() -> None:
     ]
 
 
+def test_megabytes_of_terminal_control_are_noise() -> None:
+    line = b"\x07" * 1_000_000 + b'{"method":"m"}'
+
+    assert towards_an_agent().receive_data(line + b"\n") == [Noise(line[:KEPT])]
+
+
 def test_text_that_quotes_a_frame_is_noise_and_not_that_frame() -> None:
     line = b'debug: sent {"id":0,"result":{}}'
     connection = towards_an_agent()
