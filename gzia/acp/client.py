@@ -89,48 +89,8 @@ class ClientSide(Side):
         data = {"requested": methods.PROTOCOL_VERSION, "offered": version}
         return Refused(answer.id, answer.method, RpcError(UNSUPPORTED_VERSION, why, data), answer.seq)
 
-    # -- what a client asks; each returns the id that the answer will have --
-
-    def initialize(self, client_info: Json, capabilities: Json) -> int:
-        """Ask first.  A version other than 1 in the answer comes back as ``Refused``: disconnect then."""
-        params = {
-            "protocolVersion": methods.PROTOCOL_VERSION,
-            "clientCapabilities": capabilities,
-            "clientInfo": client_info,
-        }
-        return self.request(methods.INITIALIZE, params)
-
-    def authenticate(self, method_id: str) -> int:
-        return self.request(methods.AUTHENTICATE, {"methodId": method_id})
-
-    def new_session(self, cwd: str, mcp_servers: Sequence[Json] = ()) -> int:
-        """``cwd`` is absolute."""
-        return self.request(methods.SESSION_NEW, {"cwd": cwd, "mcpServers": list(mcp_servers)})
-
-    def load_session(self, session_id: str, cwd: str, mcp_servers: Sequence[Json] = ()) -> int:
-        """The history comes as updates before the answer."""
-        params = {"sessionId": session_id, "cwd": cwd, "mcpServers": list(mcp_servers)}
-        return self.request(methods.SESSION_LOAD, params)
-
-    def resume_session(self, session_id: str, cwd: str, mcp_servers: Sequence[Json] = ()) -> int:
-        """Like load, without the history."""
-        params = {"sessionId": session_id, "cwd": cwd, "mcpServers": list(mcp_servers)}
-        return self.request(methods.SESSION_RESUME, params)
-
-    def close_session(self, session_id: str) -> int:
-        return self.request(methods.SESSION_CLOSE, {"sessionId": session_id})
-
-    def set_mode(self, session_id: str, mode_id: str) -> int:
-        return self.request(methods.SESSION_SET_MODE, {"sessionId": session_id, "modeId": mode_id})
-
-    def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> int:
-        params: Json = {"sessionId": session_id, "configId": config_id, "value": value}
-        if isinstance(value, bool):
-            params["type"] = "boolean"
-        return self.request(methods.SESSION_SET_CONFIG_OPTION, params)
-
     def prompt(self, session_id: str, blocks: Sequence[Json]) -> int:
-        """The answer comes at the end of the turn."""
+        """Begin a turn; the id of the answer, which comes at its end."""
         return self.request(methods.SESSION_PROMPT, {"sessionId": session_id, "prompt": list(blocks)})
 
     def cancel(self, session_id: str) -> None:

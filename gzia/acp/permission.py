@@ -11,17 +11,14 @@ from typing import Any
 CANCELLED = "cancelled"
 
 
-def choose(options: list[Any], allow: bool, always: bool = False) -> dict[str, Any] | None:
+def choose(options: list[Any], allow: bool) -> dict[str, Any] | None:
     """The ``outcome`` for a yes or a no, with an id that the agent offered.
 
-    A no is ``reject_once``, else ``reject_always``, else ``{"outcome": "cancelled"}``.  A yes is ``allow_once``; with
-    ``always``, ``allow_always`` comes first.  None: no option means yes beyond doubt, for two of a kind are a choice
-    that is not ours; so a person must be asked or the request cancelled.
+    A no is ``reject_once``, else ``reject_always``, else ``{"outcome": "cancelled"}``.  A yes is ``allow_once``, never
+    ``allow_always``.  None: no option means yes beyond doubt, for two of a kind are a choice that is not ours; so a
+    person must be asked or the request cancelled.
     """
-    if allow:
-        kinds = ("allow_always", "allow_once") if always else ("allow_once",)
-    else:
-        kinds = ("reject_once", "reject_always")
+    kinds = ("allow_once",) if allow else ("reject_once", "reject_always")
     ids = _ids(options)
     for kind in kinds:
         if len(ids.get(kind, ())) == 1:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from gzia.acp.agent import AgentSide, Answer, ClientNotification, ClientRequest, Closed, Mistake, Refused
 from gzia.acp.client import AgentRequest, Update
 from gzia.jsonrpc.messages import RpcError
-from gzia.testing.pair import SidePair
 from tests.packaging.documents import STRICT
 from tests.packaging.instances import instance, spoiled
+from tests.pair import SidePair
 
 PROMPT = {"sessionId": "s1", "prompt": [{"type": "text", "text": "hi"}]}
 

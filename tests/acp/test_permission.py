@@ -52,7 +52,7 @@ def test_RIG_03_an_unknown_kind_is_never_chosen(kind: Any) -> None:
 def test_RIG_03_a_missing_kind_is_never_chosen() -> None:
     options = [{"optionId": "allow_once", "name": "allow_once"}]
 
-    assert choose(options, allow=True, always=True) is None
+    assert choose(options, allow=True) is None
     assert choose(options, allow=False) == CANCELLED
 
 
@@ -74,17 +74,9 @@ def test_two_ways_to_refuse_are_not_ours_to_choose_either() -> None:
     assert choose([option("x", "reject_once"), option("y", "reject_once"), YES], allow=False) == CANCELLED
 
 
-def test_RIG_03_always_only_on_an_explicit_wish() -> None:
+def test_RIG_03_a_yes_is_never_for_always() -> None:
     assert choose([YES_ALWAYS], allow=True) is None
     assert choose([YES_ALWAYS, YES], allow=True) == selected("b")
-    assert choose([YES_ALWAYS, YES], allow=True, always=True) == selected("a")
-    assert choose([YES], allow=True, always=True) == selected("b")
-
-
-def test_two_kinds_of_always_fall_back_to_once() -> None:
-    options = [YES_ALWAYS, option("a2", "allow_always"), YES]
-
-    assert choose(options, allow=True, always=True) == selected("b")
 
 
 def test_a_no_prefers_once() -> None:
@@ -115,11 +107,9 @@ OPTIONS = st.lists(st.one_of(ANY, st.fixed_dictionaries({}, optional={"optionId"
 
 
 @settings(deadline=None, max_examples=500)
-@given(options=OPTIONS, allow=st.booleans(), always=st.booleans())
-def test_RIG_03_whatever_is_offered_a_no_is_never_a_yes_and_no_id_is_made_up(
-    options: list[Any], allow: bool, always: bool
-) -> None:
-    outcome = choose(options, allow, always)
+@given(options=OPTIONS, allow=st.booleans())
+def test_RIG_03_whatever_is_offered_a_no_is_never_a_yes_and_no_id_is_made_up(options: list[Any], allow: bool) -> None:
+    outcome = choose(options, allow)
 
     if outcome is None or outcome == CANCELLED:
         assert (outcome is None) == allow
@@ -127,5 +117,4 @@ def test_RIG_03_whatever_is_offered_a_no_is_never_a_yes_and_no_id_is_made_up(
         meant = [
             one.get("kind") for one in options if isinstance(one, dict) and one.get("optionId") == outcome["optionId"]
         ]
-        assert meant in ([["allow_once"], ["allow_always"]] if allow else [["reject_once"], ["reject_always"]])
-        assert always or meant != ["allow_always"]
+        assert meant in ([["allow_once"]] if allow else [["reject_once"], ["reject_always"]])

@@ -21,7 +21,7 @@ from gzia.jsonrpc.messages import (
     Taught,
     TooLong,
 )
-from gzia.testing.pair import ConnectionPair
+from tests.pair import ConnectionPair
 
 
 def towards_an_agent() -> Connection:

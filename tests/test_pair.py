@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gzia.jsonrpc.messages import Event, Request, Response
-from gzia.testing.pair import ConnectionPair, SidePair
+from tests.pair import ConnectionPair, SidePair
 
 STEPS = st.lists(st.sampled_from(["client asks", "agent asks", "to agent", "to client"]), max_size=30)
 
