@@ -22,7 +22,8 @@ class Posture:
     ``env`` and ``args`` are added when it is started; ``files`` (name -> text) then lie in a private directory, whose
     path stands in ``args`` for :data:`FILES`.  ``meta`` goes with the request that opens the conversation, ``mode`` and
     ``config`` are set after it.  ``note`` says in a sentence what is really enforced.  ``undone_by`` are files of a
-    project that would let the agent do more all the same: where one exists, the level is refused.
+    project that would let the agent do more all the same: where one exists, the level is refused.  ``stricter`` are
+    other modes that a person may choose without lifting the level.
     """
 
     note: str
@@ -33,6 +34,13 @@ class Posture:
     meta: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     undone_by: tuple[str, ...] = ()
+    stricter: tuple[str, ...] = ()
+
+    @property
+    def modes(self) -> frozenset[str]:
+        """The agent's modes in which the level still holds; empty: any."""
+        own = self.mode or self.config.get("mode")
+        return frozenset((own, *self.stricter)) if own else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,6 @@ class AgentSpec:
     levels: Mapping[PermissionLevel, Posture]
     install: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
-    prompt: Mapping[str, bool] = field(default_factory=dict)  # ACP promptCapabilities it is known to have
     aliases: tuple[str, ...] = ()
     module: str = ""
 

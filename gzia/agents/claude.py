@@ -27,7 +27,6 @@ AGENT = AgentSpec(
     name="Claude Code",
     command=("claude-agent-acp",),
     install="npm install -g @agentclientprotocol/claude-agent-acp",
-    prompt={"image": True, "embeddedContext": True},
     levels={
         READONLY: Posture(
             "the tools that change anything are taken away, hooks are off, and gzia answers no",
@@ -38,7 +37,7 @@ AGENT = AgentSpec(
                 settings={"disableAllHooks": True},
             ),
         ),
-        SUPERVISED: Posture("it asks before every edit and command", mode="default", meta=ASKING),
+        SUPERVISED: Posture("it asks before every edit and command", mode="default", meta=ASKING, stricter=("plan",)),
         AUTONOMOUS: Posture("it asks before every edit and command, and gzia answers yes", mode="default", meta=ASKING),
     },
 )

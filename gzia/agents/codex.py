@@ -14,7 +14,6 @@ AGENT = AgentSpec(
     name="Codex",
     command=("codex-acp",),
     install="npm install -g @agentclientprotocol/codex-acp",
-    prompt={"image": True, "embeddedContext": True},
     levels={
         READONLY: Posture(
             "its read-only sandbox, and gzia answers no; rules of your own (~/.codex/rules) stand above that",

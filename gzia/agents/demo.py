@@ -9,10 +9,9 @@ AGENT = AgentSpec(
     name="Demo agent",
     command=("gzia-demo",),
     module="gzia.testing.demo",
-    prompt={"image": False, "embeddedContext": True},
     levels={
         READONLY: Posture("it refuses to write by itself, and gzia answers no to every change", mode="read"),
-        SUPERVISED: Posture("it asks before every change", mode="ask"),
+        SUPERVISED: Posture("it asks before every change", mode="ask", stricter=("read",)),
         AUTONOMOUS: Posture("it asks, and gzia answers yes", mode="ask"),
     },
 )

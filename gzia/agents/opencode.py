@@ -29,7 +29,6 @@ AGENT = AgentSpec(
     name="OpenCode",
     command=("opencode", "acp"),
     install="npm install -g opencode-ai",
-    prompt={"image": True, "embeddedContext": True},
     levels={
         READONLY: held(
             "the tools that change anything are taken away, the project's settings are not read, and gzia answers no",

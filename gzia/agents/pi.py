@@ -10,6 +10,5 @@ AGENT = AgentSpec(
     aliases=("pi-agent",),
     command=("pi-acp",),
     install="npm install -g pi-acp @earendil-works/pi-coding-agent",
-    prompt={"image": True},
     levels={AUTONOMOUS: Posture("it asks for nothing; the worktree is the only fence")},
 )

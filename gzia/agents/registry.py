@@ -14,6 +14,8 @@ ALL: dict[str, AgentSpec] = {
     for spec in (claude.AGENT, codex.AGENT, opencode.AGENT, gemini.AGENT, pi.AGENT, demo.AGENT)
 }  # fmt: skip
 
+HINT = "give a program and its arguments, for example: --agent-command 'prog args'"
+
 # What can honestly be said of a program that gzia knows nothing about.
 ANY = {
     SUPERVISED: Posture("gzia answers what the agent asks; what it does without asking is up to it"),
@@ -26,9 +28,9 @@ def custom(command: str | Iterable[str], *, id: str = "custom", env: Mapping[str
     try:
         argv = tuple(shlex.split(command) if isinstance(command, str) else command)
     except ValueError as error:
-        raise UsageError("invalid-agent-command", f"The agent command cannot be read: {error}.") from None
+        raise UsageError("invalid-agent-command", f"The agent command cannot be read: {error}.", HINT) from None
     if not argv:
-        raise UsageError("invalid-agent-command", "The agent command is empty.", "give a program and its arguments")
+        raise UsageError("invalid-agent-command", "The agent command is empty.", HINT)
     known = ALL.get(id)
     return AgentSpec(
         id=id,
@@ -36,7 +38,6 @@ def custom(command: str | Iterable[str], *, id: str = "custom", env: Mapping[str
         command=argv,
         levels=known.levels if known else ANY,
         env={**(known.env if known else {}), **(env or {})},
-        prompt=known.prompt if known else {},
     )
 
 

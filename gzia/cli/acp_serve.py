@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from gzia.agents.registry import custom
-from gzia.cli import settings
+from gzia.cli import faults, settings
+from gzia.cli.run import agent_of
 from gzia.driver.turn import PermissionLevel
 from gzia.serve import stdio
 from gzia.serve.options import Choices
@@ -27,11 +27,6 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the editor goes away."""
     chosen = settings.load(args.directory)
     registry = chosen.registry()
-    agent = args.agent or chosen.agent
-    if args.agent_command:
-        spec = custom(args.agent_command, id=args.agent or "custom")
-        registry.specs[spec.id] = spec
-        agent = spec.id
-    agent = registry.get(agent).id if agent else registry.default().id
-    choices = Choices(agent, args.isolate, str(args.permission or chosen.permission))
-    return asyncio.run(stdio.serve(Host(registry), choices))
+    agent = agent_of(args, chosen, registry)
+    choices = Choices(agent.id, args.isolate, str(args.permission or chosen.permission))
+    return asyncio.run(stdio.serve(Host(registry), choices, faults.write_log))

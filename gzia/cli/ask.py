@@ -25,17 +25,21 @@ class Asker:
         self._tty = tty
         self._waiting: dict[str, dict[str, Any]] = {}  # permission id -> its journal line; the first is being asked
         self._typed_so_far = b""
+        self._closed = False
         conversation.permissions.answerers += 1
         asyncio.get_running_loop().add_reader(tty, self._typed)
 
     def close(self) -> None:
         """Stop asking and give the terminal back."""
-        asyncio.get_running_loop().remove_reader(self._tty)
+        if not self._closed:
+            self._stop()
         os.close(self._tty)
 
     def line(self, entry: Entry) -> None:
         """Take a permission line of the journal: a new question, or the end of one."""
         body, id = entry.body, entry.body["permission_id"]
+        if self._closed:
+            return
         if body["state"] == "asked" and id in self._conversation.permissions.open:
             self._waiting[id] = body
             if len(self._waiting) == 1:
@@ -63,11 +67,18 @@ class Asker:
             data = b""
         self._typed_so_far += data
         if not data:
-            asyncio.get_running_loop().remove_reader(self._tty)
-            self._settle({"outcome": "cancelled"})
+            self._stop()
+            return
         while b"\n" in self._typed_so_far:
             line, self._typed_so_far = self._typed_so_far.split(b"\n", 1)
             self._chosen(line.decode("utf-8", "replace").strip().lower())
+
+    def _stop(self) -> None:
+        """Nobody answers here any more."""
+        self._closed = True
+        self._waiting.clear()
+        asyncio.get_running_loop().remove_reader(self._tty)
+        self._conversation.nobody_left()
 
     def _chosen(self, word: str) -> None:
         for body in self._waiting.values():

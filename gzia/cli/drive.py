@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from typing import Any, TypeVar
 
 from gzia.cli.ask import Asker, terminal
 from gzia.cli.main import READER_GONE
-from gzia.cli.views import View
+from gzia.cli.views import View, nobody_reads
+from gzia.driver.turn import PermissionLevel
 from gzia.errors import FAILED, INTERRUPTED, OK, REFUSED, DeadlineError, GziaError
 from gzia.session.host import Host, Live, Wanted
 from gzia.session.journal import Follower
@@ -39,13 +39,6 @@ class Left(Exception):
         self.status = status
 
 
-def nobody_reads() -> None:
-    """Nobody takes what was written: what follows on standard output must not wait for that."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
-
-
 class Drive:
     """One ``gzia run``.  Made and used inside a running event loop."""
 
@@ -68,18 +61,18 @@ class Drive:
         self._view.start(lambda: self._leave(READER_GONE))
         try:
             live = await self._unless_leaving(self._host.rejoin(wanted) if again else self._host.begin(wanted))
-            status = self._status(live, await self._turn(live, wanted.prompt))
+            end = await self._turn(live, wanted.prompt)
         except Left as left:
             await self._view.close(TAKE_OUTPUT)
             return left.status
         except GziaError:
             if not await self._view.close(TAKE_OUTPUT):
-                nobody_reads()
+                nobody_reads(1)
             raise
         if not await self._unless_leaving(self._view.close(self._left_to_take())):
-            nobody_reads()
+            nobody_reads(1)
             raise self._deadline(live, whole=True)
-        return status
+        return self._status(live, end)
 
     async def _turn(self, live: Live, prompt: str) -> TurnEnd:
         self._live = live
@@ -91,7 +84,6 @@ class Drive:
         patience: float | None = TAKE_OUTPUT
         try:
             ended = live.conversation.prompt([{"type": "text", "text": prompt}])
-            self._live = live = live.prompted()
             end = await self._limited(live, ended)
             patience = self._left_to_take()
         finally:
@@ -100,6 +92,8 @@ class Drive:
             await live.end()
             first: list[asyncio.Future[Any]] = [showing, self._leaving]
             await asyncio.wait(first, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            if showing.done():
+                showing.result()  # a mistake there must not end as a success
             showing.cancel()
         self._view.ended(live, end)
         return end
@@ -196,14 +190,25 @@ class Drive:
         if end.error:
             raise end.error
         if end.refused:
-            raise GziaError(
-                "permission-refused", f"Refused, because nobody could be asked: {', '.join(end.refused)}.",
-                "allow it with -p autonomous, or run it on a terminal", status=REFUSED,
-                data={"session": live.id, "refused": list(end.refused)},
-            )  # fmt: skip
+            raise self._refused(live, end)
         if end.stop_reason != "end_turn":
             raise GziaError(
                 "turn-stopped", f"The turn ended early: {end.stop_reason}.", f"see gzia read {live.id}", status=FAILED,
                 data={"session": live.id, "stop_reason": end.stop_reason},
             )  # fmt: skip
         return OK
+
+    def _refused(self, live: Live, end: TurnEnd) -> GziaError:
+        level = live.record.permission_level
+        why = {
+            PermissionLevel.READONLY: ("this session is read-only", "choose another level with -p in a new session"),
+            PermissionLevel.SUPERVISED: (
+                "nobody could be asked",
+                "allow it with -p autonomous, or run it on a terminal",
+            ),
+            PermissionLevel.AUTONOMOUS: ("no offered answer was a clear yes", "run it on a terminal, to be asked"),
+        }[level]
+        return GziaError(
+            "permission-refused", f"Refused, because {why[0]}: {', '.join(end.refused)}.", why[1], status=REFUSED,
+            data={"session": live.id, "refused": list(end.refused)},
+        )  # fmt: skip

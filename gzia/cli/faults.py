@@ -54,7 +54,7 @@ def _of_the_machine(error: BaseException) -> GziaError | None:
 
 
 def _bug(error: BaseException) -> GziaError:
-    log = _log(error)
+    log = write_log(error)
     where = f"send this file with your report: {log}" if log else "the log file could not be written"
     return GziaError(
         "internal-error",
@@ -65,7 +65,7 @@ def _bug(error: BaseException) -> GziaError:
     )
 
 
-def _log(error: BaseException) -> Path | None:
+def write_log(error: BaseException) -> Path | None:
     """Write the traceback and the versions to a file of its own; None when no place can be written."""
     # The words of the command line stay out: they may hold what a person asked an agent, or a secret.
     at = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")

@@ -89,11 +89,14 @@ class Output:
     def note(self, *parts: Part) -> None:
         """One line on standard error, after what standard output still holds.  Nobody listening there is no error."""
         self.flush()
-        text = line_of(parts, self._colour(STDERR), breaks=False) + "\n"
         try:
-            write_all(STDERR, self._encoded(text))
+            write_all(STDERR, self.noted(*parts))
         except OSError:
             pass
+
+    def noted(self, *parts: Part) -> bytes:
+        """The bytes of such a line, for somebody who writes them."""
+        return self._encoded(line_of(parts, self._colour(STDERR), breaks=False) + "\n")
 
     def problem(self, error: GziaError) -> None:
         """An error: a sentence and its hint on standard error, or its document."""

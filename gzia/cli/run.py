@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-p", "--permission", choices=[*PermissionLevel], help="how much it may do without being asked")
     parser.add_argument("--model", metavar="MODEL", help="which model, where the agent offers a choice")
     parser.add_argument("--id", metavar="ID", help="the id of the new session")
-    parser.add_argument("--base", metavar="REF", default="HEAD", help="what the worktree starts from (default: HEAD)")
+    parser.add_argument("--base", metavar="REF", help="what the worktree starts from (default: HEAD)")
     parser.add_argument("--no-isolate", action="store_true", help="work in this checkout, without a worktree")
     parser.add_argument("--session", metavar="ID", help="the next turn of a session that exists")
     parser.add_argument(
@@ -40,21 +40,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the turn; the exit status of the table."""
-    if args.session and (args.id or args.no_isolate or args.base != "HEAD" or args.agent or args.agent_command):
+    settled = (args.id, args.no_isolate, args.base, args.permission, args.agent and not args.agent_command)
+    if args.session and any(settled):
         raise UsageError(
-            "invalid-arguments", "--session goes on with what the session was begun with.", "leave the rest out"
+            "invalid-arguments",
+            "--session goes on with what the session was begun with.",
+            "leave the other options out",
         )
     chosen = settings.load(args.directory)
     prompt = read_prompt(args)
     registry = chosen.registry()
     wanted = Wanted(
         args.directory,
-        "" if args.session else agent_of(args, chosen, registry).id,
+        "" if args.session and not args.agent_command else agent_of(args, chosen, registry).id,
         PermissionLevel(args.permission or chosen.permission),
         isolate=not args.no_isolate,
         id=args.session or args.id or "",
-        base=args.base,
-        model=args.model or chosen.model or "",
+        base=args.base or "HEAD",
+        model=args.model or ("" if args.session else chosen.model) or "",
         prompt=prompt,
     )  # fmt: skip
     limits = Limits(args.timeout or chosen.timeout, args.idle_timeout or chosen.idle_timeout)

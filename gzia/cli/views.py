@@ -12,9 +12,11 @@ from gzia.cli.output import Output
 from gzia.cli.visible import visible
 from gzia.session.host import Live
 from gzia.session.journal import Entry
+from gzia.session.permissions import POLICY
 from gzia.session.turns import TurnEnd
 from gzia.system.pump import Writer
 
+NOTES = 2.0  # seconds that a reader of standard error has at the end
 BACKLOG = 1 << 20  # bytes that may wait for a slow reader; the journal holds the rest
 
 
@@ -42,6 +44,24 @@ class View(Protocol):
         """Write what is left, within ``timeout`` seconds; whether all of it was taken.  May be called twice."""
 
 
+async def drained(writer: Writer, timeout: float | None) -> bool:
+    """Close a writer when all is written or the time is over; whether all was written."""
+    try:
+        await asyncio.wait_for(writer.drained(), timeout)
+    except TimeoutError:
+        pass
+    taken = writer.pending == 0
+    await writer.close(0)
+    return taken
+
+
+def nobody_reads(fd: int) -> None:
+    """Nobody takes what was written there: what follows must not wait for that."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, fd)
+    os.close(nowhere)
+
+
 class Stdout:
     """Standard output that never blocks the turn."""
 
@@ -62,13 +82,7 @@ class Stdout:
 
     async def close(self, timeout: float | None) -> bool:
         """Write the rest."""
-        try:
-            await asyncio.wait_for(self._writer.drained(), timeout)
-        except TimeoutError:
-            pass
-        taken = self._writer.pending == 0
-        await self._writer.close(0)
-        return taken
+        return await drained(self._writer, timeout)
 
     def begun(self, live: Live) -> None:
         """Nothing to say."""
@@ -117,6 +131,18 @@ class Person(Stdout):
 
     asks = True
 
+    def start(self, broken: Callable[[], None]) -> None:
+        """Open both outputs; nobody listening to the notes is no reason to stop."""
+        super().start(broken)
+        self._notes = Writer(os.dup(2))
+
+    async def close(self, timeout: float | None) -> bool:
+        """Write the rest; the notes for as long as anything may take."""
+        taken = await super().close(timeout)
+        if not await drained(self._notes, NOTES):
+            nobody_reads(2)
+        return taken
+
     def __init__(self, out: Output) -> None:
         self._out = out
         self._titles: dict[str, str] = {}
@@ -158,7 +184,8 @@ class Person(Stdout):
 
     def _permission(self, body: dict[str, Any]) -> None:
         if body["state"] == "answered" and not body["allowed"]:
-            self._note(("✗", "yellow"), f" refused by {body['by']}")
+            by = "the permission level" if body["by"].startswith(POLICY) else body["by"]
+            self._note(("✗", "yellow"), f" refused by {by}")
 
     def interrupting(self) -> None:
         """Tell how to end it at once."""
@@ -166,14 +193,17 @@ class Person(Stdout):
 
     def ended(self, live: Live, end: TurnEnd) -> None:
         """Tell what can be typed next."""
+        how = "failed" if end.error else "cancelled" if end.stop_reason == "cancelled" else "done"
+        mark = "red" if end.error else "yellow" if how == "cancelled" or end.refused else "green"
         if live.record.is_isolated:
-            self._note(("●", "green"), f" done · gzia diff {live.id} · gzia merge {live.id}")
+            self._note(("●", mark), f" {how} · gzia diff {live.id} · gzia merge {live.id}")
 
     def _note(self, mark: tuple[str, str], text: str) -> None:
         if not self._at_line_start:
             self.write("\n")
             self._at_line_start = True
-        self._out.note(mark, text)
+        if self._notes.pending < BACKLOG:
+            self._notes.write(self._out.noted(mark, text))
 
 
 def text_of(update: dict[str, Any], kind: str) -> str:

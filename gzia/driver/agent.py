@@ -53,8 +53,5 @@ class Agent(Protocol):
     async def call(self, method: str, params: dict[str, Any]) -> Any:
         """Another request of the agent's own protocol, for example ``session/set_mode``.  Raises GziaError."""
 
-    def stop_reading(self) -> None:
-        """Take nothing more from the agent: what it says could not be kept."""
-
     async def close(self) -> int:
         """End the agent and everything it started; the exit status as a shell would show it.  May be called twice."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gzia.acp.errors import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND
 from gzia.errors import NOT_FOUND, USAGE, GziaError
 from gzia.version import VERSION
-
-METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32601, -32602, -32603
-AUTH_REQUIRED, RESOURCE_NOT_FOUND = -32000, -32002
 
 
 def initialize() -> dict[str, Any]:
@@ -38,6 +36,6 @@ def _code(problem: GziaError) -> int:
     if "rpc" in problem.data:
         code = problem.data["rpc"]["code"]
         return code if isinstance(code, int) and code < 0 else INTERNAL_ERROR
-    if problem.code == "session-not-found":
+    if problem.code in ("session-not-found", "session-not-open"):
         return RESOURCE_NOT_FOUND
     return INVALID_PARAMS if problem.exit_status in (USAGE, NOT_FOUND) else INTERNAL_ERROR

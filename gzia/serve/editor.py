@@ -7,12 +7,12 @@ what must be awaited, so that a prompt and its cancel in one burst of lines meet
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from gzia.acp.agent import AgentSide
+from gzia.acp.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED
 from gzia.acp.events import Answer, ClientNotification, ClientRequest, Refused
 from gzia.errors import ConflictError, GziaError, NotFoundError, UsageError
 from gzia.serve import answers
@@ -23,18 +23,17 @@ from gzia.session.host import Host, Wanted
 from gzia.session.ids import SessionId, parse
 from gzia.system.pump import Writer
 
-log = logging.getLogger(__name__)
-
 Handler = Callable[[dict[str, Any]], Awaitable[Any]]
 
 
 class Editor:
-    """One connected editor and its sessions."""
+    """One connected editor and its sessions.  ``mistaken`` takes note of a bug that one request met."""
 
-    def __init__(self, host: Host, writer: Writer, choices: Choices) -> None:
+    def __init__(self, host: Host, writer: Writer, choices: Choices, mistaken: Callable[[Exception], object]) -> None:
         self._side = AgentSide()
         self._wire = Wire(self._side, writer)
         self._host = host
+        self._mistaken = mistaken
         self._choices = choices
         self._capabilities: dict[str, Any] = {}
         self._sessions: dict[str, EditorSession] = {}
@@ -69,7 +68,7 @@ class Editor:
     def _requested(self, event: ClientRequest) -> None:
         handler = self._methods.get(event.method)
         if handler is None:
-            self._side.reply_error(event.id, answers.METHOD_NOT_FOUND, f"gzia does not offer {event.method}")
+            self._side.reply_error(event.id, METHOD_NOT_FOUND, f"gzia does not offer {event.method}")
             return
         if event.method == "session/prompt":
             self._running[event.id] = event.params["sessionId"]
@@ -88,9 +87,12 @@ class Editor:
             result = await coming
         except GziaError as error:
             self._wire.reply_error(event.id, *answers.error(error))
-        except Exception as bug:  # one request's bug must not take the other sessions along
-            log.exception("%s failed", event.method)
-            self._wire.reply_error(event.id, answers.INTERNAL_ERROR, f"a bug in gzia: {type(bug).__name__}")
+        except Exception as bug:  # noqa: BLE001  # one request's bug must not take the other sessions along
+            self._mistaken(bug)
+            self._wire.reply_error(event.id, INTERNAL_ERROR, f"a bug in gzia: {type(bug).__name__}")
+        except asyncio.CancelledError:
+            self._wire.reply_error(event.id, REQUEST_CANCELLED, "the session was closed")
+            raise
         else:
             self._wire.reply(event.id, result)
             if event.method == "session/new":
@@ -127,7 +129,7 @@ class Editor:
     async def _reopen(self, params: dict[str, Any], *, replay: bool) -> Any:
         id = parse(params["sessionId"])
         if id in self._sessions:
-            raise ConflictError("session-open", f"This connection has session {id} open already.")
+            raise ConflictError("session-open", f"This connection has session {id} open already.", "go on with it")
         session = self._made(params, id)
         described = await session.reopen(replay=replay)
         self._sessions[id] = session
@@ -147,23 +149,24 @@ class Editor:
     def _prompt(self, params: dict[str, Any]) -> Awaitable[Any]:
         return self._session(params).prompt(params["prompt"])
 
-    async def _close(self, params: dict[str, Any]) -> Any:
+    def _close(self, params: dict[str, Any]) -> Awaitable[Any]:
         session = self._session(params)
         del self._sessions[params["sessionId"]]
-        await session.close()
-        return {}
+        return closed(session.close())
 
-    async def _set_mode(self, params: dict[str, Any]) -> Any:
-        return await self._session(params).set_mode(params["modeId"])
+    def _set_mode(self, params: dict[str, Any]) -> Awaitable[Any]:
+        return self._session(params).set_mode(params["modeId"])
 
-    async def _set_option(self, params: dict[str, Any]) -> Any:
-        return await self._session(params).set_option(params["configId"], params["value"])
+    def _set_option(self, params: dict[str, Any]) -> Awaitable[Any]:
+        return self._session(params).set_option(params["configId"], params["value"])
 
     def _session(self, params: dict[str, Any]) -> EditorSession:
         id: SessionId = parse(params["sessionId"])
         session = self._sessions.get(id)
         if session is None:
-            raise NotFoundError("session-not-found", f"This connection has no open session “{id}”.")
+            raise NotFoundError(
+                "session-not-open", f"This connection has no open session “{id}”.", "load it, or open a new one"
+            )
         return session
 
     # -- the end -----------------------------------------------------------------------------------------------------
@@ -176,8 +179,16 @@ class Editor:
         await asyncio.gather(*(session.close() for session in sessions), *self._tasks, return_exceptions=True)
 
 
+async def closed(closing: Awaitable[None]) -> dict[str, Any]:
+    """The result of ``session/close``, when it is done."""
+    await closing
+    return {}
+
+
 def absolute(path: str) -> Path:
     """A directory that an editor names; UsageError unless it is an absolute path."""
     if not Path(path).is_absolute():
-        raise UsageError("relative-directory", f"cwd must be an absolute path, and “{path}” is none.")
+        raise UsageError(
+            "relative-directory", f"cwd must be an absolute path, and “{path}” is none.", "give the whole path"
+        )
     return Path(path)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from gzia.serve.wire import Wire
 from gzia.session.journal import Entry, Follower
+from gzia.system.tasks import told
 
 BACKLOG = 1 << 20  # bytes that may wait for a slow editor before the journal is left to wait for it
 
@@ -33,6 +34,7 @@ class Pump:
         self._line = line
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self.task = asyncio.create_task(self._run())
+        self.task.add_done_callback(self._done)
 
     async def _run(self) -> None:
         while entries := await self._follower.next():
@@ -49,7 +51,11 @@ class Pump:
             self._wire.flush()
             self._took(entries[-1].n)
             await self._wire.drained(BACKLOG)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        """Nothing more will be sent, so nobody may wait for it; a mistake reaches the loop's exception handler."""
         self._took(1 << 62)
+        told(task)
 
     def _took(self, n: int) -> None:
         self.delivered = n

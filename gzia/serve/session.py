@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from gzia.acp import content
 from gzia.acp.events import Answer, Refused
@@ -14,12 +15,18 @@ from gzia.serve import options
 from gzia.serve.options import Choices
 from gzia.serve.pump import Pump
 from gzia.serve.wire import Wire
-from gzia.session.conversation import ClientCall, Conversation
+from gzia.session.calls import ClientCall
+from gzia.session.conversation import Conversation
 from gzia.session.host import Host, Live, Wanted
 from gzia.session.journal import Entry, dumps
 from gzia.session.turns import TurnEnd
+from gzia.system.tasks import told
 
 CANCELLED = {"outcome": "cancelled"}
+AUTONOMOUS = "autonomous"
+
+T = TypeVar("T")
+Accepted = tuple[Conversation, asyncio.Future[TurnEnd]]
 
 
 class EditorSession:
@@ -33,6 +40,7 @@ class EditorSession:
         self._questions: dict[str, int] = {}  # permission id -> our request to the editor
         self._live: Live | None = None
         self._pump: Pump | None = None
+        self._last: asyncio.Task[Any] | None = None  # the newest step that was asked for
         self._replay_until = 0  # the last line that is history for this editor
 
     @property
@@ -44,7 +52,7 @@ class EditorSession:
     def live(self) -> Live:
         """The live session; GziaError when it could not be reopened."""
         if self._live is None:
-            raise GziaError("session-broken", "This session could not be started again.", "open a new one")
+            raise GziaError("session-broken", "This session could not be started again.", "open a new session")
         return self._live
 
     @property
@@ -77,7 +85,7 @@ class EditorSession:
     def _begun(self, live: Live) -> None:
         self._live = live
         live.conversation.permissions.answerers = 1
-        live.conversation.forward = self._forwarded
+        live.conversation.calls.taker = self._taken
 
     def attach(self, cursor: int = 0) -> None:
         """Begin to send updates, those after line ``cursor``; called when the editor knows the session's id."""
@@ -92,7 +100,6 @@ class EditorSession:
             "agent": {"id": self.choices.agent, "name": facts.name, "version": facts.version},
             "isolated": self.live.record.is_isolated,
             "directory": self.live.directory,
-            "steering": facts.steering,
         }
         shown = {"configOptions": self.config_options(), "_meta": {"gzia": about}}
         return {**shown, "modes": facts.modes} if facts.modes else shown
@@ -101,54 +108,91 @@ class EditorSession:
         """gzia's options and the agent's."""
         return [*options.shown(self.choices, self._host.agents), *self.conversation.facts.config_options]
 
-    # -- requests of the editor --------------------------------------------------------------------------------------
+    # -- requests of the editor, one after another -------------------------------------------------------------------
+
+    def _then(self, step: Callable[[], Awaitable[T]]) -> asyncio.Task[T]:
+        """Do a step after those that were asked for before."""
+        before = self._last
+
+        async def run() -> T:
+            if before:
+                await asyncio.wait([before])
+            return await step()
+
+        task = asyncio.create_task(run())
+        self._last = task
+        return task
 
     def prompt(self, blocks: list[dict[str, Any]]) -> Awaitable[dict[str, Any]]:
-        """Register a turn at once; its answer comes after everything the turn said was sent."""
+        """Register a turn, at once unless a change is under way; its answer comes after all that the turn said."""
+        if self._last is None or self._last.done():
+            return self._told(self.conversation, self._accepted(blocks))
+        return self._prompt_later(self._then(lambda: self._accept(blocks)))
+
+    async def _prompt_later(self, accepted: Awaitable[Accepted]) -> dict[str, Any]:
+        return await self._told(*await accepted)
+
+    async def _accept(self, blocks: list[dict[str, Any]]) -> Accepted:
+        return self.conversation, self._accepted(blocks)
+
+    def _accepted(self, blocks: list[dict[str, Any]]) -> asyncio.Future[TurnEnd]:
         problem = content.unsupported(blocks, self.conversation.facts.capabilities.get("promptCapabilities") or {})
         if problem:
             raise UsageError("unsupported-content", problem, "leave it out or choose another agent")
-        self._live = self.live.prompted()
-        return self._told(self.conversation, self.conversation.prompt(blocks))
+        return self.conversation.prompt(blocks)
 
     async def _told(self, conversation: Conversation, ended: Awaitable[TurnEnd]) -> dict[str, Any]:
         end = await ended
-        assert self._pump
-        await self._pump.reached(conversation.journal.n)
+        if self._pump:
+            await self._pump.reached(conversation.journal.n)
         return answer_of(end)
 
-    async def set_mode(self, mode: str) -> dict[str, Any]:
+    def set_mode(self, mode: str) -> Awaitable[dict[str, Any]]:
         """Put the agent into one of its own modes."""
-        self._held("mode")
+        return self._then(lambda: self._set_mode(mode))
+
+    async def _set_mode(self, mode: str) -> dict[str, Any]:
+        self._check_mode(mode)
         await self.conversation.call("session/set_mode", {"modeId": mode})
         return {}
 
-    async def set_option(self, option: str, value: Any) -> dict[str, Any]:
+    def set_option(self, option: str, value: Any) -> Awaitable[dict[str, Any]]:
         """Change an option of gzia, or one of the agent; the result is the full list."""
+        return self._then(lambda: self._set_option(option, value))
+
+    async def _set_option(self, option: str, value: Any) -> dict[str, Any]:
         if options.is_ours(option):
             await self._choose(option, value)
         else:
-            self._held("option")
+            if any(one["id"] == option and is_mode(one) for one in self.conversation.facts.config_options):
+                self._check_mode(value)
             params = {"configId": option, "value": value, **({"type": "boolean"} if isinstance(value, bool) else {})}
-            answer = await self.conversation.call("session/set_config_option", params)
-            self.conversation.agent_options(answer.get("configOptions") or [])
+            self.conversation.changed(await self.conversation.call("session/set_config_option", params))
         return {"configOptions": self.config_options()}
 
-    def _held(self, what: str) -> None:
-        if self.choices.permission == "readonly":
-            raise UsageError("read-only", f"A read-only session keeps its {what}.", "change the permission first")
+    def _check_mode(self, mode: Any) -> None:
+        """A mode of the agent must not lift the permission level of the session."""
+        held = self.live.held
+        if self.choices.permission != AUTONOMOUS and held and mode not in held:
+            raise UsageError(
+                "mode-not-allowed", f"The mode “{mode}” would lift the permission level “{self.choices.permission}”.",
+                f"choose one of: {', '.join(sorted(held))}; or another permission in a new session",
+            )  # fmt: skip
 
     async def _choose(self, option: str, value: Any) -> None:
         if not isinstance(value, str) or not options.allowed(option, value, self._host.agents):
-            raise UsageError("invalid-option-value", f"“{value}” is not a value of {option}.")
+            raise UsageError(
+                "invalid-option-value", f"“{value}” is not a value of {option}.", "choose one that is shown"
+            )
         choices = self.choices.changed(option, value)
         if choices == self.choices:
             return
-        if self.live.was_prompted:
-            raise UsageError("settled", f"{option} is settled by the first prompt.", "open a new session to change it")
-        before, id = self.choices, self.id
+        if self.conversation.was_prompted:
+            settled = f"{option} is settled by the first prompt."
+            raise UsageError("option-settled", settled, "open a new session to change it")
+        before = self.choices
+        self._wanted = replace(self._wanted, id=self.id)
         await self._end()
-        self._wanted = replace(self._wanted, id=id)
         self.choices = choices
         try:
             await self.open()
@@ -162,19 +206,27 @@ class EditorSession:
 
     def cancel(self) -> None:
         """Stop the running turn and those that wait."""
+        if self._last and not self._last.done():
+            self._then(self._cancel).add_done_callback(told)
+        elif self._live:
+            self.conversation.cancel()
+
+    async def _cancel(self) -> None:
         if self._live:
             self.conversation.cancel()
 
-    async def close(self) -> None:
+    def close(self) -> Awaitable[None]:
         """End the agent.  A session that was never prompted leaves nothing behind."""
-        await self._end()
+        if self._last and not self._last.done():
+            self._last.cancel()  # a change that nobody will see
+        return asyncio.shield(self._then(self._end))
 
     async def _end(self) -> None:
         live, self._live = self._live, None
         if live:
             await live.end()
         if self._pump:
-            await self._pump.task
+            await asyncio.wait([self._pump.task])
 
     # -- lines of the journal ----------------------------------------------------------------------------------------
 
@@ -225,11 +277,18 @@ class EditorSession:
 
     # -- files and terminals of the editor ---------------------------------------------------------------------------
 
-    def _forwarded(self, call: ClientCall) -> bool:
+    def _taken(self, call: ClientCall) -> bool:
         if not offers(self._wanted.client_capabilities, call.method):
             return False
-        self._wire.ask(call.method, {**call.params, "sessionId": self.id}, lambda event: given(call, event))
+        params = {**call.params, "sessionId": self.id}
+        request = self._wire.ask(call.method, params, lambda event: given(call, event))
+        call.withdrawn = lambda: self._wire.withdraw(request)
         return True
+
+
+def is_mode(option: dict[str, Any]) -> bool:
+    """Whether a config option of an agent chooses its mode."""
+    return option.get("category") == "mode" or option.get("id") == "mode"
 
 
 def given(call: ClientCall, event: Answer | Refused) -> None:

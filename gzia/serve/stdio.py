@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 from typing import Any
 
 from gzia.serve.editor import Editor
@@ -15,8 +16,11 @@ from gzia.system.pump import Reader, Writer
 LEAVE = 4.0  # seconds for everything to end; what is left then dies with its guardian
 
 
-async def serve(host: Host, choices: Choices) -> int:
-    """Serve until EOF, a closed pipe, SIGHUP, SIGINT or SIGTERM; the exit status."""
+async def serve(host: Host, choices: Choices, mistaken: Callable[[Exception], object]) -> int:
+    """Serve until EOF, a closed pipe, SIGHUP, SIGINT or SIGTERM; the exit status.
+
+    ``mistaken`` takes note of a bug that one request met.
+    """
     loop = asyncio.get_running_loop()
     gone: asyncio.Future[int] = loop.create_future()
 
@@ -25,7 +29,7 @@ async def serve(host: Host, choices: Choices) -> int:
             gone.set_result(status)
 
     writer = Writer(private_stdout(), on_broken=lambda _: leave(0))
-    editor = Editor(host, writer, choices)
+    editor = Editor(host, writer, choices, mistaken)
 
     def received(data: bytes) -> None:
         editor.received(data)

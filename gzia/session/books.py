@@ -24,18 +24,23 @@ class Books:
     """Keeps the record of one session true while its conversation lives.
 
     ``turns`` is how many turns the session has had.  A record or an event that cannot be written must not end the
-    turn: the first such error is kept in ``problem``, and the end of the turn tells it.
+    turn: the first such error is kept until :meth:`take_problem`, and the end of the turn tells it.
     """
 
     def __init__(self, store: FileStore, events: Events, record: Record) -> None:
         turns = record.metadata.get("turns")
         self.turns = turns if isinstance(turns, int) else 0
-        self.problem: GziaError | None = None
+        self._problem: GziaError | None = None
         self._store = store
         self._events = events
         self._id = record.id
         self._agent = record.provider
         self._tools: dict[str, Observed] = {}
+
+    def take_problem(self) -> GziaError | None:
+        """What could not be written since the last time."""
+        problem, self._problem = self._problem, None
+        return problem
 
     # -- the record --------------------------------------------------------------------------------------------------
 
@@ -79,9 +84,8 @@ class Books:
         error = end.error.message if end.error else ""
         self._note("turn", "FINISH", status, {"turn": end.number, "stop_reason": end.stop_reason}, error)
 
-    def not_resumed(self, error: BaseException) -> None:
-        """The agent could not be started again on its conversation."""
-        reason = error.message if isinstance(error, GziaError) else "it was given up before its agent had started"
+    def failed(self, reason: str) -> None:
+        """The agent could not be started."""
         self._change(lambda record: record.finish("failed", clock.now(), exit_code=FAILED, reason=reason))
 
     def closed(self) -> dict[str, Any]:
@@ -101,17 +105,14 @@ class Books:
         try:
             return self._store.update(self._id, change).to_json()
         except GziaError as error:
-            self.problem = self.problem or error
+            self._problem = self._problem or error
             return {}
 
     # -- action events -----------------------------------------------------------------------------------------------
 
     def saw(self, item: UpdateObservation) -> None:
         """Keep what an update says about the session, and note what a tool call begins and ends."""
-        kind = item.event["kind"]
-        if kind == "text_delta" or kind == "thinking_delta":
-            return
-        if kind in ("tool_use", "tool_result"):
+        if item.event["kind"] in ("tool_use", "tool_result"):
             self._tool(item.event)
         elif item.event.get("update") == "session_info_update":
             title = json.loads(item.text).get("title")
@@ -144,4 +145,4 @@ class Books:
                 Event(self._id, action, stage, status, agent_id=self._agent, error=error, metadata=metadata)
             )
         except GziaError as problem:
-            self.problem = self.problem or problem
+            self._problem = self._problem or problem

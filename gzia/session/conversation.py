@@ -1,12 +1,14 @@
 """A live session: it gives turns to an agent, writes down everything in order, and answers the agent's questions.
 
 Nothing here waits for a reader.  What the agent does goes into the journal as it arrives; editors, terminals and
-scripts read the journal by cursor.  Lines are written before the frames that they announce leave.
+scripts read the journal by cursor.  Lines are written before the frames that they announce leave; where a line cannot
+be written, its frame does not leave.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -27,34 +29,28 @@ from gzia.driver.turn import Block, PermissionLevel, Turn
 from gzia.errors import GziaError
 from gzia.session import lines, policy
 from gzia.session.books import Books
+from gzia.session.calls import Calls
 from gzia.session.journal import Draft, Journal, draft
 from gzia.session.permissions import Permissions
 from gzia.session.turns import Running, TurnEnd
+from gzia.system.tasks import told
 
 INTERRUPT = 10.0  # seconds that an agent has to answer a cancel before it is ended
-METHOD_NOT_FOUND, INVALID_REQUEST = -32601, -32600
 
 Start = Callable[[Listener, str], Awaitable[Agent]]  # (who hears it, agent conversation to go on with) -> started agent
 
 
-class ClientCall:
-    """A call of the agent that a client of the session may take: a file, a terminal.  Answer it once."""
+class Ear:
+    """Listens to one process of the agent; what an earlier one still says is not heard any more."""
 
-    def __init__(self, agent: Agent | None, question: Question) -> None:
-        self.method = question.method
-        self.params = question.params
-        self._agent = agent
-        self._key = question.key
+    def __init__(self, conversation: Conversation, connection: int) -> None:
+        self._conversation = conversation
+        self._connection = connection
 
-    def give(self, result: Any) -> None:
-        """The result."""
-        if self._agent:
-            self._agent.reply(self._key, result)
-
-    def deny(self, code: int, message: str) -> None:
-        """A JSON-RPC error."""
-        if self._agent:
-            self._agent.refuse(self._key, code, message)
+    def heard(self, batch: Sequence[Heard]) -> None:
+        """See gzia.driver.agent.Listener."""
+        if self._connection == self._conversation.connection:
+            self._conversation.heard(batch)
 
 
 class Conversation:
@@ -64,108 +60,124 @@ class Conversation:
         self.journal = journal
         self.facts = AgentFacts("")
         self.permissions = Permissions(level, self._reply, books.permission)
-        self.forward: Callable[[ClientCall], bool] | None = None  # takes the agent's file and terminal calls
+        self.calls = Calls(level)
+        self.connection = 0  # counts the agent's processes
         self._books = books
         self._start = start
         self._agent: Agent | None = None
+        self._gone = GziaError("agent-gone", "The agent of this session is not running.", "open a new session")
         self._queue: deque[Running] = deque()
         self._current: Running | None = None
         self._worker: asyncio.Task[None] | None = None
+        self._opening: asyncio.Task[AgentFacts] | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._given_up: set[asyncio.Task[int]] = set()  # agents that are being ended
         self._sequencer = Sequencer()
-        self._connection = 0
         self._turns = books.turns
-        self.closed = False
+
+    @property
+    def was_prompted(self) -> bool:
+        """Whether the session has ever had a turn."""
+        return self._turns > 0
 
     # -- opening and closing -----------------------------------------------------------------------------------------
 
     async def open(self, resume: str = "") -> AgentFacts:
         """Start the agent; with ``resume``, on its own conversation of that id.  Raises GziaError."""
-        self._connection += 1
+        self.connection += 1
         self._sequencer = Sequencer()
-        self._agent = await self._start(self, resume)
-        self.facts = self._agent.facts
+        agent = await self._start(Ear(self, self.connection), resume)
+        self._agent, self.facts = agent, agent.facts
         # The record's essentials stand in the journal too, so that a damaged record can be made from it again.
-        self._write(
-            [draft("session", None, {"state": "agent-started", "record": self._books.agent_started(self.facts)})]
-        )
+        record = self._books.agent_started(self.facts)
+        self._write([draft("session", None, {"state": "agent-started", "record": record})])
         return self.facts
+
+    def failed(self, error: BaseException) -> None:
+        """The agent could not be started."""
+        given_up = "it was given up before its agent had started"
+        self._books.failed(error.message if isinstance(error, GziaError) else given_up)
 
     async def close(self) -> None:
         """End the agent and everything it started, and finish the record.  May be called twice."""
-        if self.closed:
-            return
-        self.closed = True
-        for turn in self._unended():
-            turn.cancelled = True
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        self._stop_turns()
         self._write(self.permissions.all_settled("closed"))
-        self.permissions.deliver()
         if self._agent:
             await self._agent.close()
         if self._worker:
-            await self._worker
+            await asyncio.wait([self._worker])
+        await asyncio.gather(*self._given_up)
         self._write([draft("session", None, {"state": "closed", "record": self._books.closed()})])
         self.journal.close()
 
     # -- what a client does ------------------------------------------------------------------------------------------
 
-    @property
-    def busy(self) -> bool:
-        """Whether a turn is running or waiting."""
-        return self._current is not None or bool(self._queue)
-
-    def _unended(self) -> list[Running]:
-        return [*([self._current] if self._current else []), *self._queue]
-
     def prompt(self, blocks: Sequence[Block]) -> asyncio.Future[TurnEnd]:
-        """Accept a turn.  It runs after those accepted before; the future holds its end, also when it failed."""
-        self._turns += 1
-        turn = Running(self._turns, tuple(blocks), asyncio.get_running_loop().create_future())
-        self._write([draft("input", turn.number, {"input": "prompt", "blocks": list(blocks)})])
+        """Accept a turn; GziaError when it cannot be written down.
+
+        It runs after those accepted before.  The future holds its end, also when it failed; it may be cancelled.
+        """
+        if self._closing:
+            raise GziaError("session-closed", "This session is being closed.", "open a new session")
+        number = self._turns + 1
+        asked = draft("input", number, {"input": "prompt", "blocks": list(blocks)})
+        self.journal.write([asked], durable=True)
+        self._turns = number
+        turn = Running(number, tuple(blocks), asyncio.get_running_loop().create_future())
         self._queue.append(turn)
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
-        return turn.ended
+            self._worker.add_done_callback(told)
+        return asyncio.shield(turn.ended)
 
     def cancel(self) -> None:
         """Stop the running turn and drop those that wait; each of them ends ``cancelled``.  Harmless when idle."""
-        turns = self._unended()
+        turns = self._stop_turns()
         if not turns:
             return
-        for turn in turns:
-            turn.cancelled = True
-        self._write([draft("input", turns[0].number, {"input": "cancel"}), *self.permissions.all_settled("cancel")])
-        self.permissions.deliver()
-        if self._current and self._agent:
+        cancelled = draft("input", turns[0].number, {"input": "cancel"})
+        if self._write([cancelled, *self.permissions.all_settled("cancel")]) or not self._agent:
+            return
+        if self._current and self._current.was_sent:
             self._agent.cancel()
             asyncio.get_running_loop().call_later(INTERRUPT, self._insist, self._current)
 
     def answer(self, permission_id: str, outcome: dict[str, Any], by: str) -> None:
         """A person's answer to an open permission (an ACP outcome).  An answer that comes too late is dropped."""
-        one = self.permissions.open.get(permission_id)
-        if one is None:
-            return
-        offered = [option.get("optionId") for option in one.options if isinstance(option, dict)]
-        if outcome.get("outcome") == "selected" and outcome.get("optionId") not in offered:
-            outcome = policy.CANCELLED
-        self._write(self.permissions.settled(permission_id, outcome, by))
-        self.permissions.deliver()
+        self._write(self.permissions.answered(permission_id, outcome, by))
 
     def nobody_left(self) -> None:
         """The last client that could answer questions is gone: the open ones are answered with ``cancelled``."""
-        self._write(self.permissions.all_settled("no client"))
-        self.permissions.deliver()
+        self.permissions.answerers = 0
+        self._write(self.permissions.all_settled(policy.NOBODY))
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
         """Pass a request of the agent's protocol on, for example ``session/set_mode``."""
         if self._agent is None:
-            raise GziaError("agent-gone", "The agent of this session is not running.")
+            raise self._gone
         return await self._agent.call(method, {**params, "sessionId": self.facts.agent_session_id})
 
-    def agent_options(self, config_options: Sequence[dict[str, Any]]) -> None:
-        """The agent's config options changed to these."""
-        self.facts = replace(self.facts, config_options=tuple(config_options))
+    def changed(self, told: dict[str, Any]) -> None:
+        """The agent said that its config options or its mode are now these (an answer or an update)."""
+        if isinstance(told.get("configOptions"), list):
+            self.facts = replace(self.facts, config_options=tuple(told["configOptions"]))
+        if self.facts.modes and isinstance(told.get("currentModeId"), str):
+            self.facts = replace(self.facts, modes={**self.facts.modes, "currentModeId": told["currentModeId"]})
 
     # -- the turns ---------------------------------------------------------------------------------------------------
+
+    def _stop_turns(self) -> list[Running]:
+        turns = [*([self._current] if self._current else []), *self._queue]
+        for turn in turns:
+            turn.cancelled = True
+        if self._opening:
+            self._opening.cancel()
+        return turns
 
     async def _work(self) -> None:
         while self._queue:
@@ -177,32 +189,37 @@ class Conversation:
             await asyncio.wait([turn.ended])
 
     async def _run(self, turn: Running) -> None:
-        if self.closed:
-            raise GziaError("session-closed", "The session was closed before this turn began.")
+        if self._agent is None and not turn.cancelled:
+            await self._reopen(turn)
         if turn.cancelled:
             self._end(turn, PromptObservation("cancelled", {}, False, 0, self._sequencer.local()))
             return
         if self._agent is None:
-            await self.open(self._resumable())
+            raise self._gone
         self._books.turn_started(turn.number)
-        assert self._agent
-        self.permissions.refused = []
+        self.permissions.begin_turn()
+        turn.was_sent = True
         self._agent.prompt(Turn(turn.number, turn.blocks))
 
-    def _resumable(self) -> str:
-        if not self.facts.agent_session_id:
-            return ""
-        if not (self.facts.capabilities.get("loadSession") or can_resume(self.facts.capabilities)):
-            raise GziaError(
-                "agent-gone", "The agent ended, and it cannot go on with a conversation of an earlier process.",
-                "start a new session",
-            )  # fmt: skip
-        return self.facts.agent_session_id
+    async def _reopen(self, turn: Running) -> None:
+        """Start the agent again on its conversation; given up when the turn is cancelled meanwhile."""
+        self._opening = asyncio.create_task(self.open(self.facts.agent_session_id))
+        try:
+            await self._opening
+        except asyncio.CancelledError:
+            if not turn.cancelled:
+                raise
+        finally:
+            self._opening = None
 
     def _insist(self, turn: Running) -> None:
         if self._current is turn and self._agent and not turn.ended.done():
-            task = asyncio.create_task(self._agent.close())
-            turn.ended.add_done_callback(lambda _: task)  # holds the task until the turn is over
+            self._give_up(self._agent)
+
+    def _give_up(self, agent: Agent) -> None:
+        task = asyncio.create_task(agent.close())
+        self._given_up.add(task)
+        task.add_done_callback(self._given_up.discard)
 
     # -- what the agent does -----------------------------------------------------------------------------------------
 
@@ -210,31 +227,37 @@ class Conversation:
         """Take what the agent did, in order (see gzia.driver.agent.Listener)."""
         drafts: list[Draft] = []
         endings: list[tuple[Running, PromptObservation]] = []
-        turn = self._current
+        turn = self._current if self._current and self._current.was_sent else None
         for item in batch:
             if type(item) is UpdateObservation:
-                drafts.append(lines.update(item, turn.number if turn else None, self._connection))
+                drafts.append(lines.update(item, turn.number if turn else None, self.connection))
+                kind = item.event["kind"]
                 if turn:
                     turn.saw(item.event)
-                self._books.saw(item)
-            elif isinstance(item, PromptObservation):
+                if kind != "text_delta" and kind != "thinking_delta":
+                    self._saw(item)
+            elif isinstance(item, PromptObservation | Lost):
+                ending = item if isinstance(item, PromptObservation) else self._lost(item, turn, drafts)
                 if turn:
-                    drafts += self._ending(turn, item)
-                    endings.append((turn, item))
+                    drafts += self._ending(turn, ending)
+                    endings.append((turn, ending))
                     turn = None
             elif isinstance(item, Question):
                 drafts += self._asked(item, turn)
             elif isinstance(item, QuestionWithdrawn):
+                self.calls.withdrawn(item.key)
                 drafts += self.permissions.withdrawn(item.key)
             elif isinstance(item, Notice):
-                drafts.append(lines.notice(item, turn.number if turn else None, self._connection))
-            else:
-                endings += self._lost(item, turn, drafts)
-                turn = None
-        if self._write(drafts):
-            self.permissions.deliver()
+                drafts.append(lines.notice(item, turn.number if turn else None, self.connection))
+        if self._write(drafts, durable=bool(endings)):
+            return
         for ended, observation in endings:
             self._settle(ended, observation)
+
+    def _saw(self, item: UpdateObservation) -> None:
+        self._books.saw(item)
+        if item.event.get("update") in ("config_option_update", "current_mode_update"):
+            self.changed(json.loads(item.text))
 
     def _asked(self, question: Question, turn: Running | None) -> list[Draft]:
         if question.method == "session/request_permission":
@@ -242,26 +265,18 @@ class Conversation:
             known = turn.open_tools.get(call.get("toolCallId"), {}) if turn else {}
             kind = call.get("kind") or known.get("tool_kind")
             return self.permissions.asked(question, turn.number if turn else None, kind)
-        call = ClientCall(self._agent, question)
-        if self.permissions.level is PermissionLevel.READONLY and question.method in policy.WRITES:
-            self.permissions.refused.append(question.method)
-            call.deny(INVALID_REQUEST, "this session is read-only")
-        elif self.forward is None or not self.forward(call):
-            call.deny(METHOD_NOT_FOUND, f"this client does not offer {question.method}")
+        if self._agent and self.calls.asked(self._agent, question):
+            self.permissions.refuse(question.method)
         return []
 
-    def _lost(self, lost: Lost, turn: Running | None, drafts: list[Draft]) -> list[tuple[Running, PromptObservation]]:
-        self._agent = None
+    def _lost(self, lost: Lost, turn: Running | None, drafts: list[Draft]) -> PromptObservation:
+        """The agent is gone; how that ends a running turn."""
+        self._agent, self._gone = None, lost.error
         drafts += self.permissions.all_settled("agent gone")
-        if not self.closed:
+        if not self._closing:
             number = turn.number if turn else None
-            drafts.append(draft("session", number, {"state": "agent-gone", **lines.problem(lost.error)}))
-        if turn is None:
-            return []
-        stop, error = ("cancelled", None) if turn.cancelled else ("", lost.error)
-        observation = PromptObservation(stop, {}, True, 0, self._sequencer.local(), error)
-        drafts += self._ending(turn, observation)
-        return [(turn, observation)]
+            drafts.append(draft("session", number, {"state": "agent-gone", **lost.error.document()}))
+        return PromptObservation("", {}, True, 0, self._sequencer.local(), lost.error)
 
     # -- the end of a turn -------------------------------------------------------------------------------------------
 
@@ -269,22 +284,28 @@ class Conversation:
         """The lines that close a turn: its open questions, the tool calls it left open, then the prompt line."""
         drafts = self.permissions.all_settled("turn ended")
         if observation.stop_reason == "cancelled" or turn.cancelled or observation.error:
-            drafts += [lines.tool_closed(id, turn.number, self._sequencer) for id in turn.open_tools]
+            for id in turn.open_tools:
+                closed = lines.tool_closed(id, self._sequencer)
+                self._books.saw(closed)
+                drafts.append(lines.update(closed, turn.number, self.connection))
             turn.open_tools.clear()
         return [*drafts, lines.prompt(turn, observation, stop_reason_of(turn, observation))]
 
     def _end(self, turn: Running, observation: PromptObservation) -> None:
-        self._write(self._ending(turn, observation))
-        self._settle(turn, observation)
+        """End a turn that the agent never got."""
+        error = self._write(self._ending(turn, observation), durable=True)
+        self._settle(turn, observation._replace(error=error) if error else observation)
 
     def _settle(self, turn: Running, observation: PromptObservation) -> None:
         self._current = None
         reason = stop_reason_of(turn, observation)
         error = None if reason == "cancelled" else observation.error
-        end = TurnEnd(turn.number, reason, turn.message, tuple(self.permissions.refused), error, observation.result)
+        refused = tuple(self.permissions.refused)
+        end = TurnEnd(turn.number, reason, turn.message, refused, error, observation.result)
         self._books.turn_ended(end)
-        if self._books.problem and not error:
-            end = end._replace(error=self._books.problem)
+        unkept = self._books.take_problem()
+        if unkept and not error and reason != "cancelled":
+            end = end._replace(error=unkept)
         if not turn.ended.done():
             turn.ended.set_result(end)
 
@@ -294,31 +315,28 @@ class Conversation:
         if self._agent:
             self._agent.reply(key, result)
 
-    def _write(self, drafts: list[Draft]) -> bool:
-        """Append to the journal.  When the disk refuses, the turn is cancelled and its end tells the reason."""
+    def _write(self, drafts: list[Draft], *, durable: bool = False) -> GziaError | None:
+        """Append to the journal and send the answers that waited for that; else give up, and return why."""
         try:
-            self.journal.write(drafts)
+            self.journal.write(drafts, durable=durable)
         except GziaError as error:
-            self._journal_lost(error)
-            return False
-        return True
+            self._cannot_keep(error)
+            return error
+        self.permissions.deliver()
+        return None
 
-    def _journal_lost(self, error: GziaError) -> None:
+    def _cannot_keep(self, error: GziaError) -> None:
+        """What happens cannot be written down any more: the agent is ended, and the turn fails with the reason."""
+        self.permissions.drop()
+        agent, self._agent, self._gone = self._agent, None, error
+        self.connection += 1  # nothing more is heard of that process
+        if agent:
+            self._give_up(agent)
         turn = self._current
-        if self._agent:
-            self._agent.cancel()
-            self._agent.stop_reading()
-        if turn and not turn.ended.done():
-            turn.ended.set_result(TurnEnd(turn.number, "", turn.message, tuple(self.permissions.refused), error))
-        self._current = None
+        if turn and turn.was_sent and not turn.ended.done():
+            self._settle(turn, PromptObservation("", {}, True, 0, self._sequencer.local(), error))
 
 
 def stop_reason_of(turn: Running, observation: PromptObservation) -> str:
     """What is told: some agents answer ``end_turn`` or an error to a turn that was stopped before its answer came."""
     return "cancelled" if turn.cancelled else observation.stop_reason
-
-
-def can_resume(capabilities: dict[str, Any]) -> bool:
-    """Whether the agent offers ``session/resume``."""
-    offered = capabilities.get("sessionCapabilities")
-    return isinstance(offered, dict) and offered.get("resume") is not None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gzia.agents.base import AgentSpec
 from gzia.agents.registry import Registry
 from gzia.driver.agent import Agent, Listener
 from gzia.driver.turn import PermissionLevel, Place
+from gzia.errors import GziaError, NotFoundError
 from gzia.events.store import Events
 from gzia.session.books import Books
 from gzia.session.conversation import Conversation
@@ -20,12 +21,14 @@ from gzia.session.record import Record
 from gzia.session.service import Service
 from gzia.transports import handshake
 
+T = TypeVar("T")
+
 TITLE_LIMIT = 100  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A session to begin.  ``isolate`` None means: isolated in git, direct outside it."""
+    """A session to begin, or to go on with (then ``agent`` may be empty).  Outside git nothing is isolated."""
 
     directory: Path
     agent: str
@@ -50,8 +53,8 @@ class Live:
     service: Service
     record: Record
     conversation: Conversation
-    first_line: int = 0  # the journal's last line before this process went on with the session
-    was_prompted: bool = False
+    first_line: int  # the journal's last line before this process went on with the session
+    held: frozenset[str]  # the agent's modes that stand for the permission level; empty: any
 
     @property
     def id(self) -> str:
@@ -63,14 +66,10 @@ class Live:
         """Where the agent works."""
         return self.record.worktree_dir or self.record.working_dir
 
-    def prompted(self) -> Live:
-        """The same session after its first prompt."""
-        return self if self.was_prompted else replace(self, was_prompted=True)
-
     async def end(self) -> None:
         """End the agent; a session that was never prompted and holds no work is removed again."""
         await self.conversation.close()
-        if not self.was_prompted:
+        if not self.conversation.was_prompted:
             await asyncio.to_thread(self.service.discard, self.id)
 
 
@@ -101,55 +100,93 @@ class Host:
 
     async def begin(self, wanted: Wanted) -> Live:
         """A new session with a started agent.  When the agent does not start, nothing is left of it."""
-        spec = self._registry.get(wanted.agent)
-        spec.posture(wanted.level)
-        if spec.located() is None:
-            raise spec.not_found()
-        service = Service(wanted.directory)
-        record = await asyncio.to_thread(
-            service.create, id=wanted.id, provider=spec.id, permission_level=wanted.level, prompt=wanted.prompt,
-            isolate=wanted.isolate, base=wanted.base, model=wanted.model,
+        spec = self._agent(wanted.agent, wanted.level)
+        service = await asyncio.to_thread(Service, wanted.directory)
+        record = await undone(
+            lambda: service.create(
+                id=wanted.id, provider=spec.id, permission_level=wanted.level, prompt=wanted.prompt,
+                isolate=wanted.isolate, base=wanted.base, model=wanted.model,
+            ),
+            lambda record: self._let_go(service, record, "it was given up before its agent had started"),
         )  # fmt: skip
-        return await self._started(service, record, spec, wanted, "")
+        return await self._started(service, record, spec, wanted)
 
     async def rejoin(self, wanted: Wanted) -> Live:
         """A session that exists, with its agent on its own earlier conversation."""
-        service = Service(wanted.directory)
-        record = await asyncio.to_thread(service.claim, wanted.id)
-        spec = self._registry.get(record.provider)
-        live = await self._started(service, record, spec, wanted, record.agent_session_id)
-        return live.prompted()
+        service = await asyncio.to_thread(Service, wanted.directory)
+        known = await asyncio.to_thread(service.get, wanted.id)
+        spec = self._agent(wanted.agent or known.provider, known.permission_level)
+        if not known.agent_session_id:
+            raise NotFoundError(
+                "not-resumable", f"The agent of session {known.id} never began a conversation.", "start a new session"
+            )
+        record = await undone(
+            lambda: service.claim(wanted.id),
+            lambda record: self._let_go(service, record, "it was given up before its agent had started"),
+        )
+        return await self._started(service, record, spec, wanted)
 
-    async def _started(self, service: Service, record: Record, spec: AgentSpec, wanted: Wanted, resume: str) -> Live:
-        level = PermissionLevel(record.permission_level)
+    def _agent(self, id: str, level: PermissionLevel) -> AgentSpec:
+        """The agent, if it can be held to the level and is there."""
+        spec = self._registry.get(id)
+        spec.posture(level)
+        if spec.located() is None:
+            raise spec.not_found()
+        return spec
+
+    async def _started(self, service: Service, record: Record, spec: AgentSpec, wanted: Wanted) -> Live:
+        try:
+            live = self._live(service, record, spec, wanted)
+        except GziaError as error:
+            await asyncio.to_thread(self._let_go, service, record, error.message)
+            raise
+        try:
+            await live.conversation.open(record.agent_session_id)
+        except BaseException as error:
+            live.conversation.failed(error)
+            await live.end()
+            raise
+        return live
+
+    def _live(self, service: Service, record: Record, spec: AgentSpec, wanted: Wanted) -> Live:
+        level = record.permission_level
+        posture = spec.posture(level)
         place = Place(
-            record.worktree_dir or record.working_dir, mcp_servers=wanted.mcp_servers, model=wanted.model,
-            client_capabilities=offered(wanted.client_capabilities, level),
+            record.worktree_dir or record.working_dir, mcp_servers=wanted.mcp_servers,
+            model=wanted.model or record.model, client_capabilities=offered(wanted.client_capabilities, level),
         )  # fmt: skip
         marks = {"GZIA_SESSION": record.id, "GZIA_ROOT": str(service.root)}
 
         async def start(listener: Listener, resume: str) -> Agent:
             here = replace(place, resume=resume)
-            return await handshake.start(
-                spec, spec.posture(level), here, listener, marks=marks, deadline=self._deadline
-            )
+            return await handshake.start(spec, posture, here, listener, marks=marks, deadline=self._deadline)
 
         journal = Journal(service.journal_path(record.id), record.id)
         first_line = journal.n
-        if journal.n == 0:
-            journal.write([draft("session", None, {"state": "opened", "record": record.to_json()})])
+        if first_line == 0:
+            journal.write([draft("session", None, {"state": "opened", "record": record.to_json()})], durable=True)
         books = Books(service.store, Events(service.layout.events(record.id)), record)
-        conversation = Conversation(journal, books, level, start)
-        live = Live(service, record, conversation, first_line)
-        try:
-            await conversation.open(resume)
-        except BaseException as error:
-            if resume:
-                books.not_resumed(error)
-                live = live.prompted()
-            await live.end()
-            raise
-        return live
+        return Live(service, record, Conversation(journal, books, level, start), first_line, posture.modes)
+
+    def _let_go(self, service: Service, record: Record, reason: str) -> None:
+        """A session whose agent was never started: a new one is removed, an old one is as it was, with the reason."""
+        books = Books(service.store, Events(service.layout.events(record.id)), record)
+        books.failed(reason)
+        books.closed()
+        if not books.turns:
+            service.discard(record.id)
+
+
+async def undone(work: Callable[[], T], undo: Callable[[T], None]) -> T:
+    """The result of ``work``, done in a thread, which cannot be stopped: when this is cancelled, ``undo`` follows."""
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await asyncio.wait([working])
+        if not working.exception():
+            await asyncio.shield(asyncio.to_thread(undo, working.result()))
+        raise
 
 
 def offered(capabilities: dict[str, Any], level: PermissionLevel) -> dict[str, Any]:

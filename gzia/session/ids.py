@@ -19,9 +19,10 @@ def parse(text: object) -> SessionId:
     """``text`` as an id, or UsageError ``invalid-session-id``.  Takes anything, because ACP clients send anything."""
     if isinstance(text, str) and is_valid(text):
         return SessionId(text)
-    shown = repr(text) if len(repr(text)) <= 60 else repr(text)[:60] + "…"
-    hint = "Use 1 to 64 lower-case letters, digits and dashes, not starting with a dash; see: gzia list"
-    raise UsageError("invalid-session-id", f"{shown} is not a session id.", hint)
+    shown = repr(text)[1:-1] if isinstance(text, str) else repr(text)  # repr, lest it drives a terminal
+    shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
+    hint = "use 1 to 64 lower-case letters, digits and dashes, not starting with a dash"
+    raise UsageError("invalid-session-id", f"“{shown}” is not a session id.", hint)
 
 
 def is_valid(text: str) -> bool:

@@ -56,8 +56,7 @@ class Journal:
     def __init__(self, path: Path, session: str) -> None:
         self.path = path
         self._file = jsonl.Appender(path)
-        newest = jsonl.last(path)
-        self.n: int = newest.value["n"] if newest and newest.value else 0
+        self.n = last_number(path)
         self._head = f',"session":{dumps(session)},"turn":'
         self._tail: list[Entry] = []
         self._tail_size = 0
@@ -66,8 +65,11 @@ class Journal:
         self._damage_told = 0
         self.closed = False
 
-    def write(self, drafts: Sequence[Draft]) -> None:
-        """Number the drafts and append them in one write.  GziaError ``journal-not-writable`` when the disk refuses."""
+    def write(self, drafts: Sequence[Draft], *, durable: bool = False) -> None:
+        """Number the drafts and append them in one write; ``durable`` returns when they are on the disk.
+
+        GziaError ``journal-not-writable`` when the disk refuses.
+        """
         if not drafts:
             return
         at = f',"at":"{clock.now()}"{self._head}'
@@ -80,6 +82,8 @@ class Journal:
         text = "\n".join(lines) + "\n"
         # A lone surrogate can only stand inside a JSON string, where its backslash form means the same.
         offset = self._file.append(text.encode("utf-8", "backslashreplace"))
+        if durable:
+            self._file.sync()
         self._remember(entries, offset, len(text))
         self.n = n
         self._wake()
@@ -183,12 +187,27 @@ class Follower:
             self._offset = self._journal.offset_before(self.cursor)
         found: list[Entry] = []
         for line in jsonl.read(self._journal.path, self._offset):
-            if line.value is not None and line.value.get("n", 0) > self.cursor:
+            if line.value is not None and number_of(line.value) > self.cursor:
                 found.append(entry_of(line.value, line.raw))
             self._offset = line.end
             if len(found) == AT_ONCE:
                 break
         return found
+
+
+def last_number(path: Path) -> int:
+    """The number of the last line of a journal; found from its end, unless strange lines stand there."""
+    newest = jsonl.last(path)
+    if newest is None or newest.value is None:
+        return 0
+    return number_of(newest.value) or max(number_of(line.value) for line in jsonl.read(path) if line.value is not None)
+
+
+def number_of(value: dict[str, Any]) -> int:
+    """The number of a line that was read from the file; 0 for one that is no line of a journal."""
+    n, kind = value.get("n"), value.get("kind")
+    known = isinstance(kind, str) and (kind != "update" or "update" in value)
+    return n if known and type(n) is int else 0
 
 
 def entry_of(value: dict[str, Any], raw: bytes) -> Entry:

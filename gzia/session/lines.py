@@ -6,7 +6,6 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from gzia.driver.observation import Notice, PromptObservation, Sequencer, UpdateObservation
-from gzia.errors import GziaError
 from gzia.session.journal import Draft, draft, dumps
 from gzia.session.turns import Running
 
@@ -30,11 +29,11 @@ def notice(item: Notice, turn: int | None, connection: int) -> Draft:
     return draft("notice", turn, body)
 
 
-def tool_closed(id: str, turn: int, sequencer: Sequencer) -> Draft:
+def tool_closed(id: str, sequencer: Sequencer) -> UpdateObservation:
     """An update made here: the agent left this tool call open when its turn was stopped."""
     raw = {"sessionUpdate": "tool_call_update", "toolCallId": id, "status": "failed", "_meta": {"gzia": {"made": True}}}
     event = {"kind": "tool_result", "id": id, "status": "failed", "is_error": True}
-    return update(UpdateObservation(event, dumps(raw), 0, sequencer.local()), turn, 0)
+    return UpdateObservation(event, dumps(raw), 0, sequencer.local())
 
 
 def prompt(turn: Running, observation: PromptObservation, stop_reason: str) -> Draft:
@@ -51,9 +50,4 @@ def prompt(turn: Running, observation: PromptObservation, stop_reason: str) -> D
         body["agent_stop_reason"] = observation.stop_reason
     if observation.result.get("usage"):
         body["usage"] = observation.result["usage"]
-    return draft("prompt", turn.number, {**body, **(problem(observation.error) if observation.error else {})})
-
-
-def problem(error: GziaError) -> dict[str, Any]:
-    """An error as a member of a line."""
-    return error.document()
+    return draft("prompt", turn.number, {**body, **(observation.error.document() if observation.error else {})})

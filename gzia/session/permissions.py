@@ -43,6 +43,14 @@ class Permissions:
         self._minted = 0
         self._ready: list[tuple[Any, Any]] = []  # answers whose line is not written yet
 
+    def begin_turn(self) -> None:
+        """A new turn: nothing has been refused in it."""
+        self.refused = []
+
+    def refuse(self, title: str) -> None:
+        """Something was refused because of the level."""
+        self.refused.append(title)
+
     def asked(self, question: Question, turn: int | None, tool_kind: str | None) -> list[Draft]:
         """The lines for a new question, and for its answer when the level settles it at once."""
         self._minted += 1
@@ -62,11 +70,19 @@ class Permissions:
         allowed = policy.allows(outcome, one.options)
         title = str(one.tool_call.get("title") or one.tool_call.get("toolCallId"))
         if not allowed and by.startswith(POLICY):
-            self.refused.append(title)
+            self.refuse(title)
         self._told(allowed, title, by)
         line = {"permission_id": one.id, "state": "answered", "outcome": outcome, "allowed": allowed, "by": by}
         self._ready.append((one.key, {"outcome": outcome}))
         return [draft("permission", one.turn, line)]
+
+    def answered(self, permission_id: str, outcome: dict[str, Any], by: str) -> list[Draft]:
+        """The line for a person's answer.  An option that was not offered counts as ``cancelled``."""
+        one = self.open.get(permission_id)
+        offered = [option.get("optionId") for option in one.options if isinstance(option, dict)] if one else []
+        if outcome.get("outcome") == "selected" and outcome.get("optionId") not in offered:
+            outcome = policy.CANCELLED
+        return self.settled(permission_id, outcome, by)
 
     def withdrawn(self, key: Any) -> list[Draft]:
         """The line for a question that the agent took back."""
@@ -78,6 +94,10 @@ class Permissions:
     def all_settled(self, by: str) -> list[Draft]:
         """Every open question answered with ``cancelled``: after a cancel, or when nobody is left to ask."""
         return [line for one in list(self.open) for line in self.settled(one, policy.CANCELLED, by)]
+
+    def drop(self) -> None:
+        """Forget the answers whose lines could not be written."""
+        self._ready.clear()
 
     def deliver(self) -> None:
         """Send the answers whose lines are written."""

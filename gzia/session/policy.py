@@ -10,6 +10,7 @@ from gzia.driver.turn import PermissionLevel
 
 HARMLESS = {"read", "search", "think"}  # ACP tool kinds that change nothing
 CANCELLED: dict[str, Any] = {"outcome": "cancelled"}
+NOBODY = "no client"  # who answered, when nobody could be asked any more
 WRITES = {"fs/write_text_file", "terminal/create"}  # client methods that a read-only agent may not use
 
 
@@ -39,7 +40,7 @@ def settle(
             return chosen
     if decided is not Verdict.DENY and somebody:
         return None
-    return permission.choose(options, allow=False) or CANCELLED
+    return permission.choose(options, allow=False)
 
 
 def allows(outcome: dict[str, Any], options: list[Any]) -> bool:

@@ -29,7 +29,7 @@ class Record:
 
     A text that is not known is empty here, null in JSON, and not in the file.
     ``pid`` is the agent's process and ``host_pid`` the gzia that runs it; each counts only together with its identity
-    (system.identity).  ``reason`` is a sentence on why the session ended otherwise than by its turn.
+    (system.identity).  ``reason`` tells why the session ended, as a sentence or the agent's stop reason.
     """
 
     id: SessionId

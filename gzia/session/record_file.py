@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def ids_in(directory: str) -> Iterator[SessionId]:
     except FileNotFoundError:
         return
     except OSError as error:
-        hint = "It should be a directory that you may read."
+        hint = f"look at it with: ls -ld {shlex.quote(directory)}"
         raise GziaError("record-not-readable", f"{directory} cannot be read: {error.strerror}.", hint) from error
     for name in names:
         if name.endswith(".json") and ids.is_valid(id := name[:-5]):

@@ -27,8 +27,7 @@ def _work_would_be_lost(id: SessionId, unsaved: Unsaved) -> ConflictError:
     commits = [f"{unsaved.unmerged} unmerged commit{'s' * (unsaved.unmerged != 1)}"] if unsaved.unmerged else []
     return ConflictError(
         "work-would-be-lost",
-        f"Session {id} has work that is nowhere else: {'; '.join([*commits, *named])}",
-        f"Bring it in: gzia merge {id}. To remove it and keep the work under refs/gzia/preserved/{id}: "
-        f"gzia delete --force {id}",
+        f"Session {id} has work that is nowhere else: {'; '.join([*commits, *named])}.",
+        f"bring it in: gzia merge {id}; or keep it under refs/gzia/preserved/{id} only: gzia delete --force {id}",
         data={"files": files, "unmerged": unsaved.unmerged},
     )

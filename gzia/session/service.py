@@ -26,6 +26,7 @@ from gzia.session.store import DamagedRecord, FileStore, Listing
 from gzia.system import clock as system_clock
 from gzia.system.identity import identity_of
 from gzia.system.tree import end_tree
+from gzia.workspace.places import present
 from gzia.workspace.provider import Diff, GitWorkspaces, MergeResult, Workspace
 
 NO_PROCESS = 0  # kill then looks for the session's mark alone
@@ -162,7 +163,7 @@ class Service:
         pid = record.pid if record.pid and record.pid_identity else NO_PROCESS
         root = str(self.root)
         if not self._killer(pid, record.pid_identity, session=record.id, root=root, grace=grace):
-            hint = "It is starting; try again in a moment." if self.live(record) == "starting" else "See: gzia list"
+            hint = "it is starting; try again in a moment" if self.live(record) == "starting" else "see gzia list"
             raise NotFoundError("session-not-running", f"No agent of session {record.id} is running.", hint)
         killed = self.store.update(
             record.id, lambda now: now.finish("killed", self._now(), reason="ended by gzia kill")
@@ -220,7 +221,7 @@ class Service:
     def events(self, id: str, cursor: int = 0) -> Page:
         """Its action events from a byte cursor on (0, or the cursor of an earlier page)."""
         if cursor < 0:
-            raise UsageError("invalid-cursor", f"{cursor} is not a cursor.", "Use 0, or one that gzia events printed.")
+            raise UsageError("invalid-cursor", f"{cursor} is not a cursor.", "use 0, or one that gzia events printed")
         return self._events(self.layout.events(self.store.get(ids.parse(id)).id)).read(cursor)
 
     def _note(self, record: Record, action: str, metadata: dict[str, Any]) -> None:
@@ -233,19 +234,15 @@ class Service:
         id = record.id
         if not record.is_isolated:
             message = f"Session {id} has no worktree: its agent works in {record.working_dir or self.root} itself."
-            raise GziaError("not-isolated", message, "Look at the changes there, for example with: git diff")
+            raise GziaError("not-isolated", message, "look at the changes there, for example with: git diff")
         base = record.base_commit if COMMIT.fullmatch(record.base_commit) else ""
-        return Workspace(self.root, self.layout.worktree(id), self.layout.branch(id), base, True)
+        return Workspace(self.root, self.layout.worktree(id), self.layout.branch(id), base)
 
     def _worktree(self, record: Record) -> Path:
-        directory = self._workspace(record).directory
-        if not directory.is_dir():
-            hint = f"What was committed is on its branch: git log {self.layout.branch(record.id)}"
-            raise NotFoundError("worktree-missing", f"The worktree of session {record.id} is gone: {directory}", hint)
-        return directory
+        return present(self._workspace(record))
 
     def _refuse_while_open(self, record: Record) -> None:
         if (pid := liveness.holder(record)) is not None:
             message = f"Session {record.id} is open in process {pid}."
-            hint = f"End it there, or with: gzia kill {record.id}"
+            hint = f"end it there, or with: gzia kill {record.id}"
             raise ConflictError("session-running", message, hint, data={"pid": pid})

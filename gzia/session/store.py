@@ -7,6 +7,7 @@ A file that is no record is kept under another name and rebuilt (session.recover
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ class FileStore:
             self._make_directory()
         with _locked(self.layout.creation_lock), _writing(path):
             if os.path.lexists(path):
-                hint = f"Choose another id, or look at it with: gzia show {record.id}"
+                hint = f"choose another id, or look at it with: gzia show {record.id}"
                 raise ConflictError("session-exists", f"There is a session {record.id} already.", hint)
             write_atomic(path, encode(record))
 
@@ -150,7 +151,7 @@ class FileStore:
             raise _not_found(id) from None
         except OSError as error:
             message = f"{path} cannot be read: {error.strerror}."
-            raise GziaError("record-not-readable", message, "Try again, or run: gzia doctor") from error
+            raise GziaError("record-not-readable", message, _look(path)) from error
 
     def _load(self, id: SessionId) -> Record:
         """The record, mended if need be.  Called under the lock."""
@@ -171,7 +172,7 @@ class FileStore:
                 raise
         except OSError as error:
             message = f"The record of session {id} is damaged ({reason}) and cannot be mended: {error.strerror}."
-            raise GziaError("record-damaged", message, f"Look at it with: ls -ld '{path}'") from error
+            raise GziaError("record-damaged", message, _look(path)) from error
         self.repairs.append(DamagedRecord(id, path, reason, kept))
         return record
 
@@ -192,9 +193,13 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "Free some space or check the permissions there, then try again."
+        hint = "free some space or check the permissions there, then try again"
         raise GziaError("record-not-writable", f"{path} cannot be written: {error.strerror}.", hint) from error
 
 
+def _look(path: Path) -> str:
+    return f"look at it with: ls -ld {shlex.quote(str(path))}"
+
+
 def _not_found(id: SessionId) -> NotFoundError:
-    return NotFoundError("session-not-found", f"There is no session {id} here.", "See: gzia list")
+    return NotFoundError("session-not-found", f"There is no session {id} here.", "see gzia list")

@@ -32,6 +32,7 @@ class Running:
     blocks: tuple[Block, ...]
     ended: asyncio.Future[TurnEnd]
     cancelled: bool = False
+    was_sent: bool = False  # the agent has got it
     open_tools: dict[str, Event] = field(default_factory=dict)
     _message: list[str] = field(default_factory=list)
     _size: int = 0

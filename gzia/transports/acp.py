@@ -11,7 +11,7 @@ from typing import Any
 
 from gzia.acp import methods, updates
 from gzia.acp.client import ClientSide
-from gzia.acp.errors import REQUEST_CANCELLED
+from gzia.acp.errors import INVALID_REQUEST, REQUEST_CANCELLED
 from gzia.acp.events import AgentNotification, AgentRequest, Answer, Mistake, Refused, Update
 from gzia.driver.agent import AgentFacts, Listener
 from gzia.driver.observation import (
@@ -27,6 +27,7 @@ from gzia.driver.observation import (
 from gzia.driver.turn import Turn
 from gzia.jsonrpc.messages import Noise, RequestId
 from gzia.system.process import Process
+from gzia.system.tasks import told
 from gzia.transports import failures
 
 LAST_WORDS = 1.0  # seconds between the end of the output and that of the process, in either order
@@ -47,13 +48,16 @@ class AcpAgent:
         self._prompt: int | None = None  # id of the open session/prompt
         self._gone = False
         self._output_ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._reader = process.read(self._received)
+        process.read(self._received)
         self._watch = asyncio.create_task(self._watched())
+        self._watch.add_done_callback(told)
 
     # -- towards the agent -------------------------------------------------------------------------------------------
 
     def prompt(self, turn: Turn) -> None:
         """Send a turn; its PromptObservation, or Lost, follows through the listener."""
+        if self._client.closed:
+            return  # Lost follows
         self._prompt = self._client.prompt(self.facts.agent_session_id, list(turn.blocks))
         self._flush()
 
@@ -77,21 +81,18 @@ class AcpAgent:
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
         """Any other request; the result, or GziaError ``agent-refused`` with the JSON-RPC error in its data."""
-        if self._gone:
+        if self._client.closed:
+            await asyncio.wait([self._watch])
             raise self._problem
         id = self._client.request(method, params)
         future = self._calls[id] = asyncio.get_running_loop().create_future()
         self._flush()
         return await future
 
-    def stop_reading(self) -> None:
-        """Take nothing more from the agent."""
-        self._reader.pause()
-
     async def close(self) -> int:
         """End the agent and its whole process tree; its exit status."""
         exit = await self.process.end()
-        await self._watch
+        await asyncio.wait([self._watch])
         return exit.status
 
     def _settles(self, key: RequestId) -> bool:
@@ -114,7 +115,10 @@ class AcpAgent:
             elif isinstance(event, Answer | Refused):
                 self._answered(event, heard)
             elif isinstance(event, AgentRequest):
-                heard.append(Question(event.id, event.method, event.params))
+                if self.facts.agent_session_id:
+                    heard.append(Question(event.id, event.method, event.params))
+                else:
+                    self._client.reply_error(event.id, INVALID_REQUEST, "no session is open yet")
             elif isinstance(event, AgentNotification):
                 self._notified(event, heard)
             elif isinstance(event, Noise):

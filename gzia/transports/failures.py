@@ -11,7 +11,9 @@ from gzia.errors import FAILED, QUOTA, GziaError
 from gzia.jsonrpc.messages import RpcError
 from gzia.system.process import Exit
 
-QUOTA_WORDS = re.compile(r"\b(rate.?limit|quota|usage limit|too many requests|429)\b", re.IGNORECASE)
+QUOTA_WORDS = re.compile(
+    r"\b(rate.?limit|usage limit|too many requests|(?<!disk )quota (exceeded|exhausted)|exceeded your .*quota)", re.I
+)
 LAST_LINES = 5
 
 

@@ -12,7 +12,7 @@ from gzia.acp.methods import PROTOCOL_VERSION
 from gzia.agents.base import FILES, AgentSpec, Posture
 from gzia.driver.agent import AgentFacts, Listener
 from gzia.driver.turn import Place
-from gzia.errors import DeadlineError, GziaError, UsageError
+from gzia.errors import DeadlineError, GziaError, NotFoundError, UsageError
 from gzia.system import process, selfexec
 from gzia.system.environment import agent_environment
 from gzia.system.private import PrivateFiles
@@ -52,7 +52,7 @@ async def start(
 async def _spawn(
     spec: AgentSpec, posture: Posture, place: Place, listener: Listener, marks: dict[str, str]
 ) -> AcpAgent:
-    refuse_if_undone(spec, posture, Path(place.directory))
+    refuse_if_undone(spec, posture, Path(place.directory), Path(marks.get("GZIA_ROOT", place.directory)))
     environment = agent_environment({**spec.env, **posture.env, **marks})
     files = PrivateFiles(posture.files)
     try:
@@ -66,15 +66,16 @@ async def _spawn(
     return AcpAgent(child, listener, spec.name)
 
 
-def refuse_if_undone(spec: AgentSpec, posture: Posture, directory: Path) -> None:
-    """A project must not be able to lift its agent's level."""
-    for name in posture.undone_by:
-        if (directory / name).exists():
+def refuse_if_undone(spec: AgentSpec, posture: Posture, directory: Path, root: Path) -> None:
+    """A project must not be able to lift its agent's level, from the directory or from above it up to ``root``."""
+    above = [place for place in directory.parents if place.is_relative_to(root)]
+    for path in (place / name for place in (directory, *above) for name in posture.undone_by):
+        if path.exists():
             raise UsageError(
                 "permission-not-enforceable",
-                f"{spec.name} would not be held to this permission level: {name} in this project lets it do more.",
-                f"look at {directory / name}, then choose -p autonomous or move it away",
-                data={"agent": spec.id, "file": str(directory / name)},
+                f"{spec.name} would not be held to this permission level: {path} lets it do more.",
+                "look at that file, then choose -p autonomous or move it away",
+                data={"agent": spec.id, "file": str(path)},
             )
 
 
@@ -116,8 +117,7 @@ async def _conversation(
         params["_meta"] = posture.meta
     if not place.resume:
         return dict(await _within(agent, deadline, "session/new", agent.call("session/new", params)))
-    capabilities = hello.get("agentCapabilities") or {}
-    method = "session/load" if capabilities.get("loadSession") else "session/resume"
+    method = resuming(agent.facts.name, hello.get("agentCapabilities") or {})
     agent.replaying = True  # an agent may replay on resume, too
     try:
         call = agent.call(method, {**params, "sessionId": place.resume})
@@ -125,6 +125,18 @@ async def _conversation(
     finally:
         agent.replaying = False
     return {**(answer or {}), "sessionId": place.resume}
+
+
+def resuming(name: str, capabilities: dict[str, Any]) -> str:
+    """The method by which an agent goes on with an earlier conversation; NotFoundError when it cannot."""
+    if capabilities.get("loadSession"):
+        return "session/load"
+    offered = capabilities.get("sessionCapabilities")
+    if isinstance(offered, dict) and offered.get("resume") is not None:
+        return "session/resume"
+    raise NotFoundError(
+        "not-resumable", f"{name} cannot go on with a conversation of an earlier process.", "start a new session"
+    )
 
 
 def facts(known: AgentFacts, hello: dict[str, Any], session: dict[str, Any]) -> AgentFacts:

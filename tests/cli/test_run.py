@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,7 @@ def test_outside_git_the_session_works_in_the_directory_itself_and_says_so(tmp_p
         ({"initialize": [{"exit": 3}]}, 1, "agent-exited"),
         (prompt({"error": {"code": -32603, "message": "boom"}}), 1, "agent-refused"),
         (prompt({"error": {"code": -32603, "message": "rate limit reached"}}), 7, "quota-exhausted"),
+        (prompt({"error": {"code": -32603, "message": "app.py:429: disk quota exceeded"}}), 1, "agent-refused"),
         (prompt({"result": {"stopReason": "max_tokens"}}), 1, "turn-stopped"),
         (prompt({"result": {"stopReason": "error"}}), 1, "agent-refused"),
         (prompt({"ask": []}, DONE), 5, "permission-refused"),
@@ -161,6 +163,7 @@ def test_RIG_08_a_refusal_names_the_action_and_the_flag_that_would_allow_it(repo
         (["-a", "demo", "--id", "../x", "go"], 2, "invalid-session-id"),
         (["-a", "demo", "--session", "nobody", "go"], 2, "invalid-arguments"),
         (["--session", "nobody", "go"], 4, "session-not-found"),
+        (["--session", "nobody", "-p", "autonomous", "go"], 2, "invalid-arguments"),
         (["-a", "demo", "   "], 2, "no-prompt"),
         (["-a", "demo", "-f", "nowhere.md"], 2, "prompt-file-unreadable"),
         (["-a", "demo", "--timeout", "soon", "go"], 2, "invalid-duration"),
@@ -245,9 +248,8 @@ def test_a_signal_ends_everything_and_the_record_says_so(repo: Path, number: int
 
     assert status == 128 + number
     session = documents(out)[0]["session"]
-    shown = json.loads(gzia(repo, "show", session, "--json").stdout)
-    assert (shown["status"], shown["pid"]) != ("running", None)
-    assert shown["status"] != "running"
+    shown = json.loads((repo / ".harness/sessions" / f"{session}.json").read_text())
+    assert (shown["status"], shown["reason"], shown.get("pid")) == ("completed", "cancelled", None)
 
 
 def test_PRO_07_a_reader_that_goes_away_ends_the_agent_and_leaves_no_orphan(repo: Path, tmp_path: Path) -> None:
@@ -313,6 +315,63 @@ def test_a_reader_that_stops_reading_does_not_hold_up_the_deadline(repo: Path) -
     finally:
         os.close(read)
         os.close(write)
+
+
+def test_a_reader_of_the_notes_that_stops_reading_does_not_hold_up_the_deadline(repo: Path) -> None:
+    tool = {"update": {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "x" * 500, "status": "completed"}}
+    script = prompt({"steps": [tool], "times": 1000}, {"wait": "never"})
+    read, write = os.pipe()
+    try:
+        with start(
+            repo, "run", "--agent-command", scripted_command(script), "--timeout", "1s", "go", stderr=write
+        ) as process:
+            assert process.stdout
+            try:
+                assert process.wait(30) == 3
+            finally:
+                process.kill()
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+def test_ctrl_c_while_the_worktree_is_made_leaves_nothing_of_it(repo: Path, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    (repo / ".gitattributes").write_text("f.txt filter=slow\n")
+    git(repo, "add", ".gitattributes")
+    git(repo, "commit", "-qm", "slow checkout")
+    git(repo, "config", "filter.slow.smudge", f"sh -c 'cat {fifo} >/dev/null; cat'")
+
+    with start(repo, "run", "-a", "demo", "--id", "x1", "say hi") as process:
+        with fifo.open("w"):  # returns when git is in the middle of the checkout
+            process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+
+    assert git(repo, "branch", "--list", "harness/*") == ""
+    assert list((repo / ".harness/sessions").glob("*.json")) == []
+    assert list((repo / ".harness/worktrees").glob("*")) == []
+
+
+def test_a_session_of_a_custom_agent_goes_on_when_its_command_is_given_again(repo: Path) -> None:
+    command = scripted_command({**prompt({"say": "hi"}, DONE), "session/load": [{"result": {}}]})
+    gzia(repo, "run", "--agent-command", command, "--id", "x1", "go")
+
+    without = gzia(repo, "run", "--session", "x1", "--json", "go")
+    again = gzia(repo, "run", "--session", "x1", "--agent-command", command, "-q", "go")
+
+    assert (without.returncode, documents(without.stdout)[-1]["error"]["code"]) == (4, "unknown-agent")
+    assert (again.returncode, again.stdout) == (0, "hi\n"), again.stderr
+
+
+def test_an_answer_is_not_cut_when_the_turn_fails_and_the_reader_is_slow(repo: Path) -> None:
+    script = prompt({"say": "x", "size": 300_000}, {"error": {"code": -32603, "message": "boom"}})
+    with start(repo, "run", "--agent-command", scripted_command(script), "--json", "go") as process:
+        assert process.stdout and process.stderr
+        select.select([process.stdout], [], [])
+        out, _ = process.communicate(timeout=30)
+
+    assert documents(out.decode())[-1]["error"]["code"] == "agent-refused"
 
 
 # -- environment and nothing left ------------------------------------------------------------------------------------

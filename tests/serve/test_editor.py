@@ -159,7 +159,7 @@ def test_isolation_can_be_chosen_in_the_session_until_the_first_prompt(repo: Pat
         )
 
         assert option(client, "gzia_isolation", changed["configOptions"]) == "worktree"
-        assert late["data"]["code"] == "settled"
+        assert late["data"]["code"] == "option-settled"
     assert not (repo / "new.txt").exists()
     assert (repo / ".harness/worktrees" / client.session / "new.txt").exists()
 
@@ -184,7 +184,7 @@ def test_a_value_that_was_not_offered_is_refused(repo: Path, id: str, value: Any
 
 
 def test_the_agents_own_options_and_modes_are_passed_on(repo: Path) -> None:
-    with editor(repo, "-a", "demo") as client:
+    with editor(repo, "-a", "demo", "-p", "autonomous") as client:
         options = client.call("session/set_config_option", sessionId=client.session, configId="model", value="large")[
             "configOptions"
         ]
@@ -210,7 +210,7 @@ def test_RIG_01_a_read_only_session_keeps_its_mode(repo: Path) -> None:
         error = client.call("session/set_mode", sessionId=client.session, modeId="write")
         client.prompt("write new.txt hello")
 
-        assert error["data"]["code"] == "read-only"
+        assert error["data"]["code"] == "mode-not-allowed"
         assert client.asked() == []
     assert not (repo / "new.txt").exists()
 
@@ -221,6 +221,61 @@ def test_RIG_01_an_agent_that_cannot_be_held_to_a_level_is_refused(repo: Path) -
         error = client.call("session/new", cwd=str(repo), mcpServers=[])
 
         assert error["data"]["code"] == "permission-not-enforceable"
+
+
+@pytest.mark.parametrize("by", ["mode", "option"])
+def test_RIG_01_a_mode_that_would_lift_a_supervised_session_is_refused(repo: Path, by: str) -> None:
+    with editor(repo, "-a", "demo") as client:
+        if by == "mode":
+            error = client.call("session/set_mode", sessionId=client.session, modeId="write")
+        else:
+            error = client.call("session/set_config_option", sessionId=client.session, configId="mode", value="write")
+        stricter = client.call("session/set_mode", sessionId=client.session, modeId="read")
+
+        assert (error["data"]["code"], stricter) == ("mode-not-allowed", {})
+
+
+def test_changes_and_a_prompt_in_one_burst_are_done_one_after_another(repo: Path) -> None:
+    with editor(repo, "-a", "demo") as client:
+        set_option = {"sessionId": client.session, "configId": "gzia_isolation"}
+        words = [{"type": "text", "text": "write new.txt hello"}]
+        client.send(
+            {"id": 90, "method": "session/set_config_option", "params": {**set_option, "value": "worktree"}},
+            {"id": 91, "method": "session/set_config_option", "params": {**set_option, "value": "checkout"}},
+            {"id": 92, "method": "session/set_config_option", "params": {**set_option, "value": "worktree"}},
+            {"id": 93, "method": "session/prompt", "params": {"sessionId": client.session, "prompt": words}},
+        )
+        answers = [client.answer_to(90, 91, 92, 93) for _ in range(4)]
+
+        assert [answer["id"] for answer in answers] == [90, 91, 92, 93]
+        assert answers[3]["result"]["stopReason"] == "end_turn"
+    assert (repo / ".harness/worktrees" / client.session / "new.txt").exists()
+
+
+def test_a_cancel_behind_a_prompt_that_waits_for_a_change_still_counts(repo: Path) -> None:
+    with editor(repo, "-a", "demo") as client:
+        change = {"sessionId": client.session, "configId": "gzia_isolation", "value": "worktree"}
+        words = [{"type": "text", "text": "hang"}]
+        client.send(
+            {"id": 90, "method": "session/set_config_option", "params": change},
+            {"id": 91, "method": "session/prompt", "params": {"sessionId": client.session, "prompt": words}},
+            {"method": "session/cancel", "params": {"sessionId": client.session}},
+        )
+
+        assert client.answer_to(91)["result"]["stopReason"] == "cancelled"
+
+
+def test_a_session_that_is_closed_in_the_middle_of_a_change_leaves_nothing(repo: Path) -> None:
+    with editor(repo, "-a", "demo") as client:
+        change = {"sessionId": client.session, "configId": "gzia_isolation", "value": "worktree"}
+        client.send(
+            {"id": 90, "method": "session/set_config_option", "params": change},
+            {"id": 91, "method": "session/close", "params": {"sessionId": client.session}},
+        )
+        assert client.answer_to(91)["result"] == {}
+
+    assert git(repo, "branch", "--list", "harness/*") == ""
+    assert list((repo / ".harness/sessions").glob("*.json")) == []
 
 
 # -- permissions -----------------------------------------------------------------------------------------------------
@@ -445,6 +500,19 @@ def test_ACP_06_loading_a_session_again_and_again_adds_nothing_to_its_transcript
 
     assert replays == [["say one", "one"]] * 3
     assert transcript(repo, session) == before
+
+
+def test_a_strange_line_in_the_journal_does_not_keep_a_session_from_being_loaded(repo: Path) -> None:
+    session = prompted(repo)
+    with (repo / ".harness/sessions" / f"{session}.journal.jsonl").open("a") as journal:
+        journal.write('{"n":"seven"}\n{"kind":5}\n{"kind":"update","n":90}\n')
+
+    with editor(repo, "-a", "demo", open=False) as client:
+        client.call("initialize", protocolVersion=1, clientCapabilities={})
+        client.frames.clear()
+        client.call("session/load", sessionId=session, cwd=str(repo), mcpServers=[])
+
+        assert [update["content"]["text"] for update in client.updates() if "content" in update] == ["say one", "one"]
 
 
 @pytest.mark.parametrize(("id", "code"), [("nobody", -32002), ("../../victim", -32602), ("", -32602)])

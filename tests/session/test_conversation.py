@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gzia.driver.turn import PermissionLevel
+from gzia.errors import GziaError
 from gzia.session.conversation import Conversation
 from gzia.session.turns import TurnEnd
+from gzia.system.identity import identity_of
 from tests.session import live
 from tests.session.live import say, talk, turn, until
 
@@ -212,19 +219,78 @@ def test_ACP_11_an_agent_that_dies_in_the_turn_gives_one_error_with_its_status(
     assert (live.record(tmp_path).status, live.record(tmp_path).pid) == ("failed", None)
 
 
+async def killed(conversation: Conversation) -> TurnEnd:
+    """A turn in which the agent is killed from outside."""
+    ended = conversation.prompt(say())
+    await until(conversation, lambda line: line["kind"] == "update")
+    os.kill(conversation.facts.pid, signal.SIGKILL)
+    return await ended
+
+
 def test_ACP_11_the_next_turn_starts_a_fresh_process_on_the_same_conversation(tmp_path: Path) -> None:
     log = tmp_path / "log"
 
     async def work(conversation: Conversation) -> tuple[TurnEnd, TurnEnd]:
-        return await conversation.prompt(say()), await conversation.prompt(say())
+        first, n = await killed(conversation), conversation.journal.n
+        second = conversation.prompt(say())
+        await until(conversation, lambda line: line["n"] > n and line["kind"] == "update")
+        conversation.cancel()
+        return first, await second
 
-    script = {"log": str(log), "session/prompt": [[{"exit": 1}]], "session/load": [{"result": {}}]}
+    script = {
+        "log": str(log),
+        **prompt({"say": "a"}, {"wait": "never"}),
+        "session/load": [{"say": "old"}, {"result": {}}],
+    }
     first, second = talk(tmp_path, script, work)
 
-    assert (first.error is not None, second.error is not None) == (True, True)
+    assert (first.error is not None, second.stop_reason, second.message) == (True, "cancelled", "a")
     started = [line for line in log.read_text().splitlines() if '"start"' in line]
     loaded = [line for line in log.read_text().splitlines() if '"session/load"' in line]
     assert (len(started), len(loaded)) == (2, 1)
+
+
+@pytest.mark.parametrize("stop", ["cancel", "close"])
+def test_a_turn_that_is_stopped_while_its_agent_starts_again_never_reaches_it(tmp_path: Path, stop: str) -> None:
+    log, fifo = tmp_path / "log", tmp_path / "fifo"
+    os.mkfifo(fifo)
+
+    async def work(conversation: Conversation) -> TurnEnd:
+        await killed(conversation)
+        ended = conversation.prompt(say("second"))
+        writer = await asyncio.to_thread(fifo.open, "w")  # returns when the agent is at session/load
+        if stop == "cancel":
+            conversation.cancel()
+        else:
+            await conversation.close()
+        writer.close()
+        return await ended
+
+    script = {
+        "log": str(log),
+        **prompt({"say": "a"}, {"wait": "never"}),
+        "session/load": [{"hold": str(fifo)}, {"result": {}}],
+    }
+    end = talk(tmp_path, script, work)
+
+    assert (end.stop_reason, end.error) == ("cancelled", None)
+    assert [line["stop_reason"] for line in live.lines(tmp_path, "prompt")] == ["", "cancelled"]
+    assert "second" not in log.read_text()
+    pids = [json.loads(line)["start"]["pid"] for line in log.read_text().splitlines() if '"start"' in line]
+    assert [pid for pid in pids if identity_of(pid)] == []
+
+
+def test_an_agent_that_does_not_start_again_ends_the_turn_once_with_the_reason(tmp_path: Path) -> None:
+    async def work(conversation: Conversation) -> TurnEnd:
+        await killed(conversation)
+        return await conversation.prompt(say())
+
+    script = {**prompt({"say": "a"}, {"wait": "never"}), "session/load": [{"exit": 9}]}
+    end = talk(tmp_path, script, work)
+
+    assert end.error is not None
+    assert (end.error.code, end.error.data["exit"]) == ("agent-exited", "exit status 9")
+    assert [line["turn"] for line in live.lines(tmp_path, "prompt")] == [1, 2]
 
 
 def test_ACP_11_an_agent_that_cannot_load_says_so_instead_of_starting_afresh(tmp_path: Path) -> None:
@@ -235,7 +301,7 @@ def test_ACP_11_an_agent_that_cannot_load_says_so_instead_of_starting_afresh(tmp
     _, second = talk(tmp_path, script, work)
 
     assert second.error is not None
-    assert second.error.code == "agent-gone"
+    assert second.error.code == "not-resumable"
 
 
 def test_the_replay_of_a_loaded_conversation_is_not_written_down_again(tmp_path: Path) -> None:
@@ -365,7 +431,7 @@ def test_a_read_only_agent_may_not_write_through_its_client_either(tmp_path: Pat
     script = prompt({"request": "fs/write_text_file", "params": params}, DONE)
 
     async def work(conversation: Conversation) -> TurnEnd:
-        conversation.forward = lambda call: pytest.fail("it was passed on")
+        conversation.calls.taker = lambda call: pytest.fail("it was passed on")
         return await conversation.prompt(say())
 
     assert talk(tmp_path, script, work, PermissionLevel.READONLY).refused == ("fs/write_text_file",)
@@ -435,3 +501,58 @@ def test_a_record_that_cannot_be_written_is_told_at_the_end_of_the_turn(tmp_path
 
     assert end.error is not None
     assert (end.stop_reason, end.message) == ("end_turn", "a")
+
+
+# -- a disk that refuses ---------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def full(where: Path) -> Iterator[None]:
+    """No file of this process may become larger than the journal is now."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, ((where / ".harness/sessions/x1.journal.jsonl").stat().st_size, before[1])
+    )
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_turn_that_cannot_be_written_down_fails_with_the_reason_and_its_agent_is_ended(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+
+    async def work(conversation: Conversation) -> TurnEnd:
+        ended = conversation.prompt(say())
+        writer = await asyncio.to_thread(fifo.open, "w")
+        with full(tmp_path):
+            writer.close()
+            return await ended
+
+    end = talk(tmp_path, prompt({"say": "a"}, {"hold": str(fifo)}, {"say": "b"}, DONE), work)
+
+    assert end.error is not None
+    assert end.error.code == "journal-not-writable"
+    assert live.record(tmp_path).status == "failed"
+
+
+def test_a_prompt_that_cannot_be_written_down_is_not_sent(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    async def work(conversation: Conversation) -> None:
+        with full(tmp_path), pytest.raises(GziaError, match="journal"):
+            await conversation.prompt(say("never sent"))
+
+    talk(tmp_path, {"log": str(log), **prompt(DONE)}, work)
+
+    assert "never sent" not in log.read_text()
+
+
+def test_after_the_disk_has_room_again_the_next_turn_is_told_as_it_is(tmp_path: Path) -> None:
+    async def work(conversation: Conversation) -> TurnEnd:
+        with full(tmp_path), pytest.raises(GziaError):
+            await conversation.prompt(say())
+        return await conversation.prompt(say())
+
+    assert talk(tmp_path, prompt({"say": "a"}, DONE), work).error is None

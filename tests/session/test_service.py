@@ -378,7 +378,7 @@ def test_commits_that_are_nowhere_else_count_as_work(service: Service) -> None:
     error = refused(ConflictError, lambda: service.delete("a1"))
 
     assert error.data == {"files": [], "unmerged": 1}
-    assert error.message == "Session a1 has work that is nowhere else: 1 unmerged commit"
+    assert error.message == "Session a1 has work that is nowhere else: 1 unmerged commit."
 
 
 def test_by_force_the_work_is_kept_under_a_ref_that_brings_it_back(service: Service, repo: Path) -> None:

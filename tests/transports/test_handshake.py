@@ -210,6 +210,14 @@ def test_PRO_06_an_agent_that_fills_its_stderr_before_it_answers_does_not_stall(
     assert len(agent.process.stderr_tail()) <= 8192
 
 
+def test_a_question_before_there_is_a_session_is_answered_with_an_error(tmp_path: Path) -> None:
+    ask = {"request": "fs/read_text_file", "params": {"sessionId": "s1", "path": "/x"}}
+
+    agent = start(scripted({"session/new": [ask, {"result": {"sessionId": "s1"}}]}), tmp_path)
+
+    assert agent.facts.agent_session_id == "s1"
+
+
 def test_RIG_01_the_mode_of_the_level_is_set(tmp_path: Path) -> None:
     log = tmp_path / "log"
     modes = {"currentModeId": "free", "availableModes": [{"id": "free", "name": "F"}, {"id": "plan", "name": "P"}]}
