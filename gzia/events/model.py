@@ -93,4 +93,4 @@ def _is_moment(value: object) -> bool:
 
 
 def _invalid(why: str) -> UsageError:
-    return UsageError("invalid-event", f"This is no action event: {why}.", "See: gzia log --help")
+    return UsageError("invalid-event", f"This is no action event: {why}.", "see gzia log --help")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import stat
+import shlex
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gzia.errors import ConflictError, GziaError
+from gzia.errors import ConflictError
 
 
 def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
@@ -66,7 +66,7 @@ class FileLock:
                 raise ConflictError(
                     "lock-held",
                     f"Another process holds the lock {self.path}.",
-                    "Try again when it has finished; `fuser` names the process.",
+                    f"try again when it has finished; this names it: fuser {shlex.quote(str(self.path))}",
                     data={"path": str(self.path)},
                 )
             time.sleep(pause)
@@ -78,29 +78,6 @@ class FileLock:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.release()
-
-
-def make_private_dir(path: Path) -> None:
-    """Make sure that ``path`` is a directory that only this user can enter (0700); it and its parents are made.
-
-    GziaError ``directory-not-private`` if it is a link, no directory, or somebody else's: another user could have laid
-    it in a shared directory before us.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        path.mkdir(mode=0o700)
-    except FileExistsError:
-        pass
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise GziaError(
-            "directory-not-private",
-            f"{path} is not a directory of yours, so nothing private can be put there.",
-            f"Look at it with `ls -ld {path}`; move it away, or set TMPDIR or XDG_RUNTIME_DIR to a directory of yours.",
-            data={"path": str(path)},
-        )
-    if found.st_mode & 0o077:
-        path.chmod(0o700)
 
 
 def _open_owned(temporary: Path) -> int:

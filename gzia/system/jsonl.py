@@ -15,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -242,10 +243,11 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 def _not_writable(path: Path, error: OSError) -> GziaError:
     reason = error.strerror or str(error)
-    hint = "Free some space or check the permissions there, then try again."
+    hint = "free some space or check the permissions there, then try again"
     return GziaError("journal-not-writable", f"{path} cannot be written: {reason}.", hint)
 
 
 def _not_readable(path: Path, error: OSError) -> GziaError:
     reason = error.strerror or str(error)
-    return GziaError("journal-not-readable", f"{path} cannot be read: {reason}.", f"Look at it with: ls -ld '{path}'")
+    hint = f"look at it with: ls -ld {shlex.quote(str(path))}"
+    return GziaError("journal-not-readable", f"{path} cannot be read: {reason}.", hint)

@@ -21,15 +21,6 @@ def state_home() -> Path:
     return _named("XDG_STATE_HOME", ".local/state") / "gzia"
 
 
-def runtime_dir() -> Path:
-    """Sockets: ``$XDG_RUNTIME_DIR/gzia``, or a directory of this user under the temporary one.
-
-    After ``su`` or ``sudo`` the variable may still name another user's directory: then it does not count.
-    """
-    named = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
-    return named / "gzia" if named.is_absolute() and not _is_foreign(named) else _temporary()
-
-
 def _named(variable: str, below_home: str) -> Path:
     named = Path(os.environ.get(variable, ""))
     return named if named.is_absolute() else _home() / below_home
@@ -47,12 +38,3 @@ def _home() -> Path:
 
 def _temporary() -> Path:
     return Path(os.environ.get("TMPDIR") or "/tmp") / f"gzia-{os.getuid()}"
-
-
-def _is_foreign(path: Path) -> bool:
-    try:
-        return path.stat().st_uid != os.geteuid()
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True

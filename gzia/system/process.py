@@ -9,6 +9,7 @@ import asyncio
 import errno
 import fcntl
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -160,14 +161,14 @@ def _explain(failure: StartError, program: str, cwd: Path, env: Mapping[str, str
         return NotFoundError(
             "directory-not-found",
             f"The directory {cwd} cannot be entered: {reason}.",
-            f"Look at it with `ls -ld {cwd}`.",
+            f"look at it with: ls -ld {shlex.quote(str(cwd))}",
         )
     found = shutil.which(cwd / program if "/" in program else program, path=env.get("PATH"))
     if failure.number in (errno.ENOENT, errno.ENOTDIR) and found is None:
         return NotFoundError(
             "agent-not-found",
             f"The program {program} was not found.",
-            "Install it, or add its directory to PATH; -a chooses another agent.",
+            "install it, add its directory to PATH, or choose another agent with -a",
             data={"program": program},
         )
     if failure.number == errno.ENOENT:
@@ -175,7 +176,7 @@ def _explain(failure: StartError, program: str, cwd: Path, env: Mapping[str, str
     return GziaError(
         "agent-not-executable",
         f"The program {found or program} could not be started: {reason}.",
-        f"Try it by hand: `{program} --version`.",
+        f"try it by hand: {shlex.quote(program)} --version",
         data={"program": program},
     )
 
@@ -184,7 +185,7 @@ def _no_guardian(reason: str) -> GziaError:
     return GziaError(
         "agent-not-started",
         f"No process could be started for the agent: {reason or 'it ended at once'}.",
-        "Look at the limits with `ulimit -a` and at the free memory.",
+        "look at the free memory, and at the limits: ulimit -a",
     )
 
 

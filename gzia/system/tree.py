@@ -50,7 +50,7 @@ def end_tree(pid: int, identity: str, *, session: str, root: str, grace: float) 
     raise GziaError(
         "processes-left",
         f"Some processes of session {session} could not be ended: {', '.join(map(str, left))}.",
-        f"Look at them with `ps -o pid,user,stat,args -p {','.join(map(str, left))}`.",
+        f"look at them with: ps -o pid,user,stat,args -p {','.join(map(str, left))}",
         data={"pids": left},
     )
 

@@ -27,7 +27,7 @@ def refuse_operation(checkout: Path) -> None:
         if place and (place / name).exists():
             raise ConflictError(
                 "operation-in-progress", f"A {operation} is under way in {checkout}.",
-                f"Finish it, or give it up: git {operation} --abort", data={"operation": operation},
+                f"finish it, or give it up: git {operation} --abort", data={"operation": operation},
             )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def head(git: Git) -> tuple[str, str]:
     """The commit and the branch (full name, "" when detached) that the checkout stands on; ``no-commit-yet``."""
     commit = git.attempt("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if commit.status:
-        raise GziaError("no-commit-yet", "The current branch has no commit yet.", "Make a first commit, then merge.")
+        raise GziaError("no-commit-yet", "The current branch has no commit yet.", "make a first commit, then merge")
     branch = git.attempt("symbolic-ref", "--quiet", "HEAD")
     return commit.out.decode().strip(), os.fsdecode(branch.out).strip()
 
@@ -66,7 +66,7 @@ def dirty(paths: Iterable[str]) -> ConflictError:
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     return ConflictError(
         "checkout-dirty", f"The merge would lose local changes in your checkout: {shown}.",
-        "Commit them, or put them aside with: git stash -u", data={"files": names},
+        "commit them, or put them aside with: git stash -u", data={"files": names},
     )  # fmt: skip
 
 

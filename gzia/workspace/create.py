@@ -33,7 +33,7 @@ def prepare(root: Path, session_id: str, base: str) -> Workspace:
     """
     git = Git(root)
     commit, common = _start(git, base)
-    ws = Workspace(root, root / ".harness" / "worktrees" / session_id, f"harness/{session_id}", commit, True)
+    ws = Workspace(root, root / ".harness" / "worktrees" / session_id, f"harness/{session_id}", commit)
     with ExitStack() as undo:
         _claim_directory(ws, undo)
         _claim_branch(git, ws, undo)
@@ -57,9 +57,9 @@ def _start(git: Git, base: str) -> tuple[str, Path]:
     if base == "HEAD":
         raise GziaError(
             "no-commit-yet", "There is no commit yet that a session could start from.",
-            f"Make a first commit (git add -A && git commit -m first), or {_DIRECT}",
+            f"make a first commit, or {_DIRECT}",
         )  # fmt: skip
-    raise UsageError("base-not-found", f"{base!r} names no commit here.", "See: git branch -a, git log")
+    raise UsageError("base-not-found", f"“{base}” names no commit here.", "choose one of: git branch -a")
 
 
 def _claim_directory(ws: Workspace, undo: ExitStack) -> None:
@@ -70,7 +70,7 @@ def _claim_directory(ws: Workspace, undo: ExitStack) -> None:
         ws.directory.mkdir()
     except FileExistsError:
         raise ConflictError(
-            "worktree-exists", f"{ws.directory} exists already.", "Choose another id, or move it away.",
+            "worktree-exists", f"{ws.directory} exists already.", "choose another id, or move it away",
         ) from None  # fmt: skip
     undo.callback(shutil.rmtree, ws.directory, ignore_errors=True)
     if ignore_inside(harness):
@@ -86,7 +86,7 @@ def _make(directory: Path, undo: ExitStack) -> None:
         if directory.is_symlink() or not directory.is_dir():
             raise GziaError(
                 "harness-in-the-way", f"{directory} is not a directory, so no session can be kept there.",
-                f"Move it away, or {_DIRECT}",
+                f"move it away, or {_DIRECT}",
             ) from None  # fmt: skip
 
 
@@ -115,13 +115,13 @@ def _branch_problem(git: Git, ws: Workspace, answer: Answer) -> GziaError:
     if ws.branch in found:
         return ConflictError(
             "branch-exists", f"The branch {ws.branch} exists already.",
-            f"Choose another id, or remove it when its work is merged: git branch -d {ws.branch}",
+            f"choose another id, or remove it when its work is merged: git branch -d {ws.branch}",
         )  # fmt: skip
     for name in found:
         if name == "harness" or name.startswith(f"{ws.branch}/"):
             return ConflictError(
                 "branch-in-the-way", f"The branch {name} leaves no room for a branch {ws.branch}.",
-                f"Rename it: git branch -m {name} {name}-old",
+                f"rename it: git branch -m {name} {name}-old",
             )  # fmt: skip
     return failure(("update-ref",), answer)
 
@@ -136,7 +136,6 @@ def _check_out(git: Git, ws: Workspace, undo: ExitStack) -> None:
         return
     if "locked worktree" in answer.err:
         raise locked(ws)
-    names = [name for name in filters.configured(git) if name in answer.err]
-    if names:
-        raise filters.refusal("The checkout", (), f"It is {names[0]!r}: {answer.err.strip()}")
+    if any(name in answer.err for name in filters.configured(git)):
+        raise filters.refusal("The checkout", (), answer.err.strip())
     raise failure(("worktree add",), answer)

@@ -43,5 +43,5 @@ def _pairs(block: str) -> Iterator[tuple[str, str]]:
 def locked(ws: Workspace, reason: str = "") -> ConflictError:
     """The error for a worktree that somebody locked: it stays, whatever was asked."""
     unlock = shlex.join(["git", "-C", str(ws.root), "worktree", "unlock", str(ws.directory)])
-    why = f": {reason}" if reason else ""
-    return ConflictError("worktree-locked", f"The worktree {ws.directory} is locked{why}.", f"To unlock it: {unlock}")
+    why = f": {reason}" if reason else "."
+    return ConflictError("worktree-locked", f"The worktree {ws.directory} is locked{why}", f"unlock it: {unlock}")

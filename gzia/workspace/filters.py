@@ -59,10 +59,10 @@ def unwritable(git: Git, tree: str, paths: Iterable[str]) -> tuple[str, ...]:
 
 def refusal(what: str, paths: Iterable[str], said: str = "") -> GziaError:
     """The error for work that must not go on without the filter."""
-    message = f"{what} needs a filter that cannot run here. {said}"
+    message = f"{what} needs a filter that cannot run here"
     return GziaError(
-        "filter-failed", message.strip(),
-        "Install it (for Git-LFS: git-lfs, then: git lfs install) and try again.", data={"files": list(paths)},
+        "filter-failed", f"{message}: {said}" if said else f"{message}.",
+        "install it and try again; for Git-LFS, install git-lfs, then: git lfs install", data={"files": list(paths)},
     )  # fmt: skip
 
 

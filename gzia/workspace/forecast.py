@@ -66,7 +66,7 @@ def _refuse_elsewhere(git: Git, ws: Workspace) -> None:
         back = shlex.join(["git", "-C", str(ws.directory), "checkout", ws.branch])
         raise ConflictError(
             "branch-moved", f"The session's worktree stands on {stands_on or 'no branch'}, not on {ws.branch}.",
-            f"Merge that by hand, or go back first: {back}",
+            f"merge that by hand, or go back first: {back}",
         )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def _refuse_unfinished(content: Snapshot, ws: Workspace) -> None:
     if content.unmerged:
         raise ConflictError(
             "session-conflicted", f"The session's worktree has unresolved conflicts: {', '.join(content.unmerged)}.",
-            f"Resolve them in {ws.directory}, then git add them.", data={"files": list(content.unmerged)},
+            f"resolve and add them in {ws.directory}, then try again", data={"files": list(content.unmerged)},
         )  # fmt: skip
     if content.raw:
         raise filters.refusal(f"Committing {', '.join(content.raw)}", content.raw)

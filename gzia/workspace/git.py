@@ -101,7 +101,7 @@ class Git:
             _end(process)
             raise DeadlineError(
                 "git-timeout", f"git {words[0]} did not end within {deadline:g} s.",
-                "Run it by hand to see what it waits for; a hook, a signing program or a slow disk are usual.",
+                "run it by hand to see what it waits for: a hook, a signing program or a slow disk",
             ) from None  # fmt: skip
         except BaseException:
             _end(process)  # Ctrl-C reaches gzia only, because git has a process group of its own
@@ -122,10 +122,10 @@ class Git:
             )
         except (FileNotFoundError, NotADirectoryError):
             if not self.where.is_dir():
-                raise NotFoundError("directory-not-found", f"There is no directory {self.where}.") from None
+                raise no_directory(self.where) from None
             raise GziaError(
                 "git-not-found", "git is not installed, or not on PATH.",
-                "Install it, for example: apt install git, brew install git",
+                "install it, for example with: apt install git",
             ) from None  # fmt: skip
 
 
@@ -151,13 +151,21 @@ def failure(words: tuple[str, ...], answer: Answer) -> GziaError:
     if found := re.search(r"Unable to create '(.+\.lock)': File exists", answer.err):
         return ConflictError(
             "index-locked", f"Another git process is at work, or one died and left {found[1]}.",
-            f"When no git runs there: rm {shlex.quote(found[1])}", data={"path": found[1]},
+            f"when no git runs there: rm {shlex.quote(found[1])}", data={"path": found[1]},
         )  # fmt: skip
     if version() < MINIMUM:
         needed, here = (".".join(map(str, number)) for number in (MINIMUM, version()))
-        return GziaError("git-too-old", f"gzia needs git {needed} or newer; this is {here}.", "Install a newer git.")
+        return GziaError("git-too-old", f"gzia needs git {needed} or newer; this is {here}.", "install a newer git")
     said = answer.err.strip() or f"exit status {answer.status}"
-    return GziaError("git-failed", f"git {words[0]} failed: {said}", data={"status": answer.status})
+    return GziaError(
+        "git-failed", f"git {words[0]} failed: {said}", "mend what git complains about, then try again",
+        data={"status": answer.status},
+    )  # fmt: skip
+
+
+def no_directory(directory: Path) -> NotFoundError:
+    """The error for a place to work in that is not there."""
+    return NotFoundError("directory-not-found", f"There is no directory {directory}.", "give another one with -C DIR")
 
 
 def version() -> tuple[int, ...]:

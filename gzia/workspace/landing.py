@@ -49,9 +49,9 @@ def conflict(paths: Iterable[str], ws: Workspace, kept_in: Git | None = None) ->
     """The error that names the files of which both sides changed the same lines."""
     names = list(paths)
     if kept_in:
-        hint = f"Resolve them in {kept_in.where}, git add them, then: git commit. To give up: git reset --merge"
+        hint = f"resolve and add them in {kept_in.where}, then: git commit; or give up: git reset --merge"
     else:
-        hint = f"Nothing was changed. Resolve it in your checkout with --keep, or merge your branch in {ws.directory}"
+        hint = f"resolve them in your checkout: gzia merge --keep {ws.directory.name}"
     return ConflictError(
         "merge-conflict", f"Your checkout and the session changed the same lines: {', '.join(names)}.", hint,
         data={"files": names, "kept": kept_in is not None},
@@ -64,7 +64,7 @@ def undo(git: Git, head: str) -> None:
     if answer.status:
         raise GziaError(
             "merge-half-done", f"The merge stopped, and taking it back failed: {reason(answer)}",
-            "Look at git status in your checkout, then: git merge --abort",
+            "look at git status in your checkout, then: git merge --abort",
         )  # fmt: skip
 
 
@@ -91,5 +91,5 @@ def _overwritten(answer: Answer) -> list[str]:
 def _failed(problem: str) -> GziaError:
     return GziaError(
         "merge-failed", f"git did not merge, and your checkout is as it was: {problem}",
-        "Mend that, or finish by hand after: gzia merge --no-commit",
+        "mend that, or finish by hand after: gzia merge --no-commit",
     )  # fmt: skip

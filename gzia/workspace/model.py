@@ -22,7 +22,6 @@ class Workspace:
     directory: Path
     branch: str
     base_commit: str
-    is_isolated: bool
 
     @property
     def ref(self) -> str:

@@ -39,19 +39,24 @@ def repository(checkout: Path) -> Path | None:
     return common_dir(found) if found else None
 
 
-def session_git(ws: Workspace) -> Git:
-    """git in the session's worktree, once it is sure that it is one: ``worktree-missing`` or ``worktree-broken``."""
+def present(ws: Workspace) -> Path:
+    """The session's worktree; NotFoundError ``worktree-missing`` when it is not there."""
     if not ws.directory.is_dir():
         raise NotFoundError(
             "worktree-missing", f"The session's worktree {ws.directory} is gone.",
-            f"What was committed is on its branch: git log {ws.branch}",
+            f"look at what was committed: git log {ws.branch}",
         )  # fmt: skip
-    own, main = git_dir(ws.directory), git_dir(ws.root)
+    return ws.directory
+
+
+def session_git(ws: Workspace) -> Git:
+    """git in the session's worktree, once it is sure that it is one: ``worktree-missing`` or ``worktree-broken``."""
+    own, main = git_dir(present(ws)), git_dir(ws.root)
     if own is None or main is None or own == main or common_dir(own) != common_dir(main):
         repair = shlex.join(["git", "-C", str(ws.root), "worktree", "repair", str(ws.directory)])
         raise GziaError(
             "worktree-broken", f"{ws.directory} is not a worktree of {ws.root} any more.",
-            f"Try: {repair}; otherwise move the files you need elsewhere.",
+            f"move the files that you need elsewhere, or try: {repair}",
         )  # fmt: skip
     return Git(ws.directory)
 

@@ -65,10 +65,10 @@ def _fetch(git: Git, main: Git, session_id: str, base: str | None, path: str) ->
     answer = main.attempt(*words, str(inner.where), f"refs/*:{prefix}/*", deadline=WORK)
     # From a shallow clone git fetches nothing, and ends as if all were well.
     if answer.status or main.attempt("show-ref", "--verify", "--quiet", f"{prefix}/{kept}").status:
+        said = answer.err.strip()
         raise GziaError(
-            "nested-not-kept", f"The repository {inner.where} cannot be kept. {answer.err}".strip(),
-            "Move it elsewhere, or complete it if it is shallow (git fetch --unshallow), then try again.",
-            data={"path": path},
+            "nested-not-kept", f"The repository {inner.where} cannot be kept{f': {said}' if said else '.'}",
+            "move it elsewhere, or if it is shallow, complete it: git fetch --unshallow", data={"path": path},
         )  # fmt: skip
     return prefix
 

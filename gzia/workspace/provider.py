@@ -27,6 +27,8 @@ __all__ = ["Diff", "FileChange", "GitWorkspaces", "MergeResult", "Unsaved", "Wor
 P = ParamSpec("P")
 T = TypeVar("T")
 
+HINT = "check the permissions and the free space there, then try again"
+
 
 def _mendable(verb: Callable[P, T]) -> Callable[P, T]:
     """A full disk or a missing permission is the user's to mend, not a bug: ``file-trouble`` instead of OSError."""
@@ -36,7 +38,7 @@ def _mendable(verb: Callable[P, T]) -> Callable[P, T]:
         try:
             return verb(*args, **kwargs)
         except OSError as problem:
-            raise GziaError("file-trouble", f"{problem}.", "Look at permissions and free space there.") from problem
+            raise GziaError("file-trouble", f"The disk refused: {problem}.", HINT) from problem
 
     return told
 

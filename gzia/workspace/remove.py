@@ -37,7 +37,7 @@ def remove(ws: Workspace) -> None:
     elif ws.directory.exists():
         raise GziaError(
             "worktree-broken", f"{ws.directory} is not a worktree of {ws.root}, so it is not removed.",
-            "Look at what is in it, and move it away.",
+            "look at what is in it, and move it away",
         )  # fmt: skip
     _delete_branch(git, ws)
 
@@ -45,7 +45,7 @@ def remove(ws: Workspace) -> None:
 def _in_use(ws: Workspace, directory: Path) -> ConflictError:
     return ConflictError(
         "branch-in-use", f"The branch {ws.branch} is checked out in {directory}.",
-        f"Switch that to another branch first: {shlex.join(['git', '-C', str(directory), 'switch', '-'])}",
+        f"switch that to another branch first: {shlex.join(['git', '-C', str(directory), 'switch', '-'])}",
     )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def _delete(directory: Path) -> None:
     except OSError as problem:
         raise GziaError(
             "worktree-not-removed", f"The worktree cannot be deleted: {problem}.",
-            "End what still uses it, then try again.",
+            "end what still uses it, then try again",
         ) from problem  # fmt: skip
 
 

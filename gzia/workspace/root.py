@@ -6,8 +6,8 @@ import os
 import shlex
 from pathlib import Path
 
-from gzia.errors import GziaError, NotFoundError
-from gzia.workspace.git import Answer, Git, failure
+from gzia.errors import GziaError
+from gzia.workspace.git import Answer, Git, failure, no_directory
 from gzia.workspace.places import repository
 
 
@@ -18,7 +18,7 @@ def project_root(directory: Path) -> tuple[Path, bool]:
     inside another are projects of their own.  A repository that git refuses to read is an error, never "outside".
     """
     if not directory.is_dir():
-        raise NotFoundError("directory-not-found", f"There is no directory {directory}.")
+        raise no_directory(directory)
     try:
         answer = Git(directory).attempt("rev-parse", "--show-toplevel")
     except GziaError as problem:
@@ -49,11 +49,11 @@ def _refusal(directory: Path, answer: Answer) -> GziaError:
     if "dubious ownership" in answer.err:
         return GziaError(
             "repository-not-trusted", f"The repository around {directory} belongs to another user.",
-            f"If you trust it: git config --global --add safe.directory {shlex.quote(str(directory))}",
+            f"if you trust it: git config --global --add safe.directory {shlex.quote(str(directory))}",
         )  # fmt: skip
     if "must be run in a work tree" in answer.err:
         return GziaError(
             "no-work-tree", f"{directory} is inside a repository that has no files checked out.",
-            "Go to a checkout, or make one: git worktree add",
+            "go to a checkout, or make one: git worktree add",
         )  # fmt: skip
     return failure(("rev-parse",), answer)

@@ -7,6 +7,7 @@ temporary store as well.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +41,7 @@ def tip(git: Git) -> tuple[str, str]:
     answer = git.attempt("rev-parse", "HEAD", "HEAD^{tree}")
     if answer.status:
         raise NotFoundError(
-            "branch-missing", f"The branch that {git.where} stands on is gone.", "Its last commits: git reflog",
+            "branch-missing", f"The branch that {git.where} stands on is gone.", "look at its last commits: git reflog",
         )  # fmt: skip
     commit, tree = answer.out.decode().split()
     return commit, tree
@@ -70,9 +71,7 @@ def stage(git: Git, paths: Iterable[str]) -> Git:
 @contextmanager
 def private_index(git: Git) -> Iterator[Git]:
     """git with a copy of its index, thrown away at the end."""
-    own = git_dir(git.where)
-    if own is None:
-        raise GziaError("worktree-broken", f"{git.where} is not a checkout any more.")
+    own = _own(git.where)
     with tempfile.TemporaryDirectory(prefix="gzia-") as place:
         index = Path(place) / "index"
         if (own / "index").exists():
@@ -87,10 +86,16 @@ def private_objects(root: Path) -> Iterator[Mapping[str, str]]:
 
     It lies in ``.harness``, because the usual place for temporary files may be small, or memory.
     """
-    own = git_dir(root)
-    if own is None:
-        raise GziaError("worktree-broken", f"{root} is not a checkout any more.")
+    own = _own(root)
     with tempfile.TemporaryDirectory(prefix="objects-", dir=root / ".harness") as place:
         # The list is separated by colons; a name in double quotes may hold them (git, "GIT_ALTERNATE_…").
         objects = str(common_dir(own) / "objects").replace("\\", "\\\\").replace('"', '\\"')
         yield {"GIT_OBJECT_DIRECTORY": place, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{objects}"'}
+
+
+def _own(checkout: Path) -> Path:
+    found = git_dir(checkout)
+    if found is None:
+        hint = f"look at it with: ls -la {shlex.quote(str(checkout))}"
+        raise GziaError("worktree-broken", f"{checkout} is not a checkout any more.", hint)
+    return found

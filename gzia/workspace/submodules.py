@@ -46,7 +46,7 @@ def _clone(git: Git, name: str, path: str, source: Path) -> None:
     if answer.status:
         raise GziaError(
             "submodule-failed", f"The submodule {path} cannot be checked out from {source}: {answer.err.strip()}",
-            "Run git submodule update --init in your checkout, then try again.", data={"path": path},
+            "try it in your checkout: git submodule update --init", data={"path": path},
         )  # fmt: skip
     _point_at_the_origin(Git(source), Git(git.where / path))
 

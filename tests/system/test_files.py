@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from gzia.errors import CONFLICT, ConflictError, GziaError
-from gzia.system.files import FileLock, make_private_dir, write_atomic
+from gzia.errors import CONFLICT, ConflictError
+from gzia.system.files import FileLock, write_atomic
 
 
 def child(code: str, *args: str) -> subprocess.Popen[bytes]:
@@ -200,37 +200,3 @@ def test_a_child_process_does_not_inherit_the_lock(tmp_path: Path) -> None:
         lock.release()
 
         FileLock(tmp_path / "lock").acquire(timeout=0)
-
-
-def test_a_private_directory_is_made_and_made_private(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b"
-
-    make_private_dir(path)
-    path.chmod(0o755)
-    make_private_dir(path)
-
-    assert stat.S_IMODE(path.stat().st_mode) == 0o700
-
-
-@pytest.mark.parametrize("kind", ["file", "link", "dangling link"])
-def test_what_is_no_directory_of_ours_is_refused(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "private"
-    if kind == "file":
-        path.touch()
-    else:
-        path.symlink_to(tmp_path if kind == "link" else "nowhere")
-
-    with pytest.raises(GziaError) as caught:
-        make_private_dir(path)
-
-    assert (caught.value.code, caught.value.data) == ("directory-not-private", {"path": str(path)})
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
-def test_somebody_elses_directory_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "private"
-    path.mkdir(0o700)
-    os.chown(path, 65534, 65534)
-
-    with pytest.raises(GziaError, match="not a directory of yours"):
-        make_private_dir(path)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import pwd
-from pathlib import Path
 
 import pytest
 
 from gzia.system import paths
 
-VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "TMPDIR")
+VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "TMPDIR")
 
 
-def places() -> tuple[str, str, str]:
-    return str(paths.config_home()), str(paths.state_home()), str(paths.runtime_dir())
+def places() -> tuple[str, str]:
+    return str(paths.config_home()), str(paths.state_home())
 
 
 @pytest.fixture(autouse=True)
@@ -24,23 +23,23 @@ def _nothing_is_set() -> None:
 
 
 def test_the_variables_name_the_places() -> None:
-    os.environ.update(XDG_CONFIG_HOME="/c", XDG_STATE_HOME="/s", XDG_RUNTIME_DIR="/nobody/made/this")
+    os.environ.update(XDG_CONFIG_HOME="/c", XDG_STATE_HOME="/nobody/made/this")
 
-    assert places() == ("/c/gzia", "/s/gzia", "/nobody/made/this/gzia")
+    assert places() == ("/c/gzia", "/nobody/made/this/gzia")
 
 
 @pytest.mark.parametrize("value", ["", "relative/path"])
 def test_a_variable_that_is_not_absolute_does_not_count(value: str) -> None:
     os.environ.update(HOME="/home/ann", TMPDIR="/t")
-    os.environ.update(XDG_CONFIG_HOME=value, XDG_STATE_HOME=value, XDG_RUNTIME_DIR=value)
+    os.environ.update(XDG_CONFIG_HOME=value, XDG_STATE_HOME=value)
 
-    assert places() == ("/home/ann/.config/gzia", "/home/ann/.local/state/gzia", f"/t/gzia-{os.getuid()}")
+    assert places() == ("/home/ann/.config/gzia", "/home/ann/.local/state/gzia")
 
 
 def test_without_HOME_the_user_database_is_asked() -> None:
     home = pwd.getpwuid(os.getuid()).pw_dir
 
-    assert places()[:2] == (f"{home}/.config/gzia", f"{home}/.local/state/gzia")
+    assert places() == (f"{home}/.config/gzia", f"{home}/.local/state/gzia")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user without a name and return")
@@ -48,14 +47,6 @@ def test_a_user_without_a_name_and_a_home_still_has_a_place() -> None:
     os.environ.update(HOME="", TMPDIR="/t")
     os.setreuid(54321, 0)
     try:
-        assert places()[:2] == ("/t/gzia-54321/.config/gzia", "/t/gzia-54321/.local/state/gzia")
+        assert places() == ("/t/gzia-54321/.config/gzia", "/t/gzia-54321/.local/state/gzia")
     finally:
         os.setreuid(0, 0)
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
-def test_another_users_runtime_directory_does_not_count(tmp_path: Path) -> None:
-    os.chown(tmp_path, 65534, 65534)
-    os.environ.update(XDG_RUNTIME_DIR=str(tmp_path))
-
-    assert paths.runtime_dir() == Path(f"/tmp/gzia-{os.getuid()}")

@@ -23,7 +23,7 @@ def test_a_session_has_a_branch_and_a_worktree_of_its_own(repo: Path, spaces: Gi
 
     ws = spaces.prepare(repo, "x")
 
-    assert ws == Workspace(repo, repo / ".harness/worktrees/x", "harness/x", start, True)
+    assert ws == Workspace(repo, repo / ".harness/worktrees/x", "harness/x", start)
     assert git(ws.directory, "rev-parse", "--abbrev-ref", "HEAD") == "harness/x"
     assert (ws.directory / "f.txt").read_text() == "one\n"
     assert git(repo, "status", "--porcelain") == ""
@@ -129,7 +129,7 @@ def test_WT_01_of_many_that_want_one_id_one_wins(repo: Path, spaces: GitWorkspac
         thread.join()
 
     assert [o for o in outcomes if isinstance(o, Workspace)] == [
-        Workspace(repo, repo / ".harness/worktrees/z", "harness/z", git(repo, "rev-parse", "HEAD"), True)
+        Workspace(repo, repo / ".harness/worktrees/z", "harness/z", git(repo, "rev-parse", "HEAD"))
     ]
     assert set(outcomes) - {outcomes[i] for i, o in enumerate(outcomes) if isinstance(o, Workspace)} <= {
         "worktree-exists",

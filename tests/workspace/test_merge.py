@@ -426,7 +426,7 @@ def test_WT_13_F_an_operation_under_way_on_either_side_refuses_the_merge(
 def test_a_session_with_unresolved_conflicts_is_not_merged_with_its_markers(
     ws: Workspace, spaces: GitWorkspaces
 ) -> None:
-    _unmerged(Workspace(ws.directory, ws.directory, ws.branch, ws.base_commit, True))
+    _unmerged(Workspace(ws.directory, ws.directory, ws.branch, ws.base_commit))
     before = [picture(ws.root), picture(ws.directory)]
 
     with pytest.raises(ConflictError) as raised:

@@ -79,7 +79,7 @@ def test_WT_19_a_locked_session_is_not_removed_and_the_way_out_works(
     assert "ann looks" in raised.value.message
     assert picture(repo) == before
     assert ws.directory.exists() is not is_gone
-    os.system(raised.value.hint.removeprefix("To unlock it: "))
+    os.system(raised.value.hint.removeprefix("unlock it: "))
     spaces.remove(ws)
     assert spaces.prepare(repo, "x") == ws
 
