@@ -1,7 +1,10 @@
 """What can go wrong in a way that a person can act on.
 
 Every such error has a kebab-case ``code`` (scripts match on it), one plain sentence that says what happened, a ``hint``
-that says what to type, and the exit status of the command.  Anything else that is raised is a bug in gzia.
+that says what to do or to type, and the exit status of the command.  Anything else that is raised is a bug in gzia.
+
+The sentence ends in a full stop; what another program said comes last, after a colon, and ends as it ends.  The hint
+can be read alone; it begins in lower case and has no full stop, for it likes to end in a command.  Quotes are “…”.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 OK, FAILED, USAGE, DEADLINE, NOT_FOUND, REFUSED, CONFLICT, QUOTA, BUG = 0, 1, 2, 3, 4, 5, 6, 7, 70
-INTERRUPTED, TERMINATED = 130, 143
+INTERRUPTED = 130
 
 
 class GziaError(Exception):

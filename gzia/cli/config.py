@@ -38,7 +38,7 @@ def _get(args: argparse.Namespace) -> int:
             else:
                 args.out.line(_text(shown["value"]))
             return 0
-    raise UsageError("setting-unknown", f"There is no setting “{args.key}”.", "gzia config list shows all of them")
+    raise UsageError("setting-unknown", f"There is no setting “{args.key}”.", "see gzia config list")
 
 
 def _set(args: argparse.Namespace) -> int:
@@ -60,7 +60,7 @@ def _assigned(path: Path, keys: list[str], value: str) -> bytes:
         if after is not None and all(keys):
             return after.encode("utf-8")
     except UnicodeEncodeError:
-        raise UsageError("setting-invalid", "The value is not UTF-8.", "settings are text") from None
+        raise UsageError("setting-invalid", "The value is not UTF-8.", "write it in UTF-8") from None
     raise UsageError(
         "setting-not-editable", f"{path}: “{'.'.join(keys)}” cannot be set from here.", f"edit {path} by hand"
     )

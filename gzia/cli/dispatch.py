@@ -10,7 +10,7 @@ from types import FrameType
 
 from gzia.cli import arguments, colour, commands
 from gzia.cli.output import Output
-from gzia.errors import UsageError
+from gzia.errors import NotFoundError, UsageError
 
 WITH_VALUE = ("-C", "--color")
 ALONE = ("--json", "-v", "-h", "--help")
@@ -93,7 +93,7 @@ def enter(directory: str | None) -> Path:
     except OSError as error:
         where = "The current directory" if directory is None else f"The directory “{directory}”"
         message = f"{where} cannot be entered: {os.strerror(error.errno or 0)}."
-        raise UsageError("directory-not-found", message, "give another one with -C DIR") from None
+        raise NotFoundError("directory-not-found", message, "give another one with -C DIR") from None
 
 
 def listen_for_the_end() -> None:

@@ -1,8 +1,8 @@
 """The settings, and where each of them comes from.
 
 In rising order: defaults, the user's ``$XDG_CONFIG_HOME/gzia/config.toml``, ``.harness/config.toml`` of the project,
-``GZIA_*`` variables, options of the command line.  A project's file comes with a repository and is therefore not
-trusted: it may choose among what the user has, but not run, grant or redirect anything.
+``GZIA_*`` variables; a command's own options stand above them all.  A project's file comes with a repository and is
+therefore not trusted: it may choose among what the user has, but not run, grant or redirect anything.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OF_A_PROJECT = {"agent", "model", "timeout", "idle_timeout"}
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One value; ``source`` is ``default``, a file, the name of a variable, or an option."""
+    """One value; ``source`` is ``default``, a file, or the name of a variable."""
 
     value: Any
     source: str
@@ -97,11 +97,11 @@ class Settings:
         return Registry({name: _spec(name, table) for name, table in self.agents.items()})
 
 
-def load(directory: Path, flags: Mapping[str, Any] | None = None, *, root: Path | None = None) -> Settings:
+def load(directory: Path, *, root: Path | None = None) -> Settings:
     """The settings that hold in ``directory``.
 
-    ``flags`` are options of the command line (key -> value, None: not given).  ``root`` is the project's root when the
-    caller knows it.  UsageError: see :mod:`gzia.cli.settings_file`, and ``setting-not-allowed-here``.
+    ``root`` is the project's root when the caller knows it.  UsageError: see :mod:`gzia.cli.settings_file`, and
+    ``setting-not-allowed-here``.
     """
     user, project = (
         settings_file.of_user(),
@@ -113,11 +113,6 @@ def load(directory: Path, flags: Mapping[str, Any] | None = None, *, root: Path 
         *((key, Setting(value, str(user))) for key, value in own.items()),
         *((key, Setting(value, str(project))) for key, value in shared.items()),
         *_of_environment(),
-        *(
-            (key, Setting(value, f"--{key.replace('_', '-')}"))
-            for key, value in (flags or {}).items()
-            if value is not None
-        ),
     ]
     tables = {name: _table(table, str(user)) for name, table in own.get("agents", {}).items()}
     return Settings({key: setting for key, setting in layers if key in DEFAULTS}, tables)

@@ -91,7 +91,7 @@ def parse_text(data: bytes, path: Path) -> dict[str, Any]:
     except RecursionError:
         line, what = 1, "it is nested too deeply"
     raise UsageError(
-        "settings-damaged", f"{path}:{line}: the settings cannot be read: {what}.", "mend that line",
+        "settings-damaged", f"{path}:{line}: the settings cannot be read: {what}.", f"mend line {line} of {path}",
         data={"file": str(path), "line": line},
     )  # fmt: skip
 
@@ -141,6 +141,6 @@ def _at(schema: Mapping[str, Any], path: list[str]) -> Mapping[str, Any]:
 
 def _unreadable(path: Path, why: str) -> UsageError:
     return UsageError(
-        "settings-unreadable", f"{path}: the settings cannot be read: {why}.", "mend or remove the file",
+        "settings-unreadable", f"{path}: the settings cannot be read: {why}.", f"mend or remove {path}",
         data={"file": str(path)},
     )  # fmt: skip

@@ -88,8 +88,6 @@ def test_help_imports_no_command(gzia: Gzia) -> None:
         (["acp", "srve"], "There is no command “acp srve”.", "did you mean acp serve?"),
         (["--jsn", "list"], "There is no option “--jsn”.", "did you mean --json?"),
         (["completion", "bash", "--bad"], "There is no option “--bad”.", "see gzia completion --help"),
-        (["-C", "/nowhere", "completion", "bash"],
-         "The directory “/nowhere” cannot be entered: No such file or directory.", "give another one with -C DIR"),
     ],
 )  # fmt: skip
 def test_a_wrong_command_line_is_one_sentence_and_status_2(
@@ -104,13 +102,20 @@ def test_a_wrong_command_line_is_one_sentence_and_status_2(
     assert document.out.count("\n") == 1
 
 
+def test_a_directory_that_is_not_there_is_said(gzia: Gzia) -> None:
+    told = gzia("-C", "/nowhere", "completion", "bash")
+
+    message = "The directory “/nowhere” cannot be entered: No such file or directory."
+    assert told == Answer(4, "", f"Error: {message}\nHint: give another one with -C DIR\n")
+
+
 def test_a_directory_that_is_gone_is_said(gzia: Gzia, tmp_path: Path) -> None:
     code = f"import os; os.chdir({str(tmp_path / 'gone')!r}); os.rmdir({str(tmp_path / 'gone')!r})\n{GZIA[-1]}"
     (tmp_path / "gone").mkdir()
 
     done = subprocess.run([*GZIA[:-1], code, "completion", "bash"], capture_output=True, text=True)
 
-    assert done.returncode == 2
+    assert done.returncode == 4
     assert done.stderr == (
         "Error: The current directory cannot be entered: No such file or directory.\n"
         "Hint: give another one with -C DIR\n"

@@ -303,7 +303,7 @@ def test_a_session_that_is_not_there_is_status_4(service: Service, call: Call, c
 
     answer = call(command, "none", *more)
 
-    assert answer == Answer(4, "", "Error: There is no session none here.\nHint: See: gzia list\n")
+    assert answer == Answer(4, "", "Error: There is no session none here.\nHint: see gzia list\n")
 
 
 def test_the_orientation_says_what_is_here_and_what_to_try(service: Service, call: Call, tmp_path: Path) -> None:

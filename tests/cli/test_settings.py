@@ -42,17 +42,17 @@ def test_each_layer_wins_over_the_one_below_and_is_named(repo: Path, monkeypatch
     monkeypatch.setenv("GZIA_MODEL", "")
     (repo / "sub").mkdir()
 
-    loaded = settings.load(repo / "sub", {"idle_timeout": 1.5, "agent": None})
+    loaded = settings.load(repo / "sub")
 
     assert loaded.values == {
         "agent": Setting("c", "GZIA_AGENT"),
         "permission": Setting("readonly", str(user)),
         "model": Setting("b", str(project)),
         "timeout": Setting(90, str(project)),
-        "idle_timeout": Setting(1.5, "--idle-timeout"),
+        "idle_timeout": Setting(5, str(user)),
         "color": Setting("auto", "default"),
     }
-    assert (loaded.timeout, loaded.idle_timeout) == (90.0, 1.5)
+    assert (loaded.timeout, loaded.idle_timeout) == (90.0, 5.0)
 
 
 @pytest.mark.parametrize(
