@@ -36,7 +36,7 @@ ROOMS["__init__"] = set()
 PURE = {"jsonrpc", "acp", "driver"}
 IMPURE_STDLIB = {
     "asyncio", "os", "time", "pathlib", "subprocess", "socket", "logging", "sys", "tempfile", "shutil", "select",
-    "threading", "signal", "io",
+    "threading", "signal", "io", "fcntl", "datetime", "random", "secrets", "uuid",
 }  # fmt: skip
 
 GENERATED = {"acp/_checks.py"}
