@@ -19,7 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-a", "--agent", metavar="AGENT", help="the agent that new sessions start with (see gzia agents)"
     )
     parser.add_argument("--agent-command", metavar="COMMAND", help="an ACP agent by its command line")
-    parser.add_argument("-p", "--permission", choices=[*PermissionLevel], help="how much it may do without being asked")
+    parser.add_argument(
+        "-p",
+        "--permission",
+        choices=[level.value for level in PermissionLevel],
+        help="how much it may do without being asked",
+    )
     parser.add_argument("--isolate", action="store_true", help="new sessions work in a worktree of their own")
 
 

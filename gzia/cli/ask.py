@@ -7,13 +7,17 @@ without a terminal, cannot ask.
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
+import shlex
 from typing import Any
 
 from gzia.cli.visible import visible
 from gzia.session.conversation import Conversation
 from gzia.session.journal import Entry
+from gzia.system.pump import Writer
 
+SHOWN = 20  # lines of a change
 LETTERS = {"allow_once": "y", "allow_always": "a", "reject_once": "n"}
 
 
@@ -23,6 +27,7 @@ class Asker:
     def __init__(self, conversation: Conversation, tty: int) -> None:
         self._conversation = conversation
         self._tty = tty
+        self._screen = Writer(os.dup(tty))
         self._waiting: dict[str, dict[str, Any]] = {}  # permission id -> its journal line; the first is being asked
         self._typed_so_far = b""
         self._closed = False
@@ -33,6 +38,7 @@ class Asker:
         """Stop asking and give the terminal back."""
         if not self._closed:
             self._stop()
+        self._screen.abort()
         os.close(self._tty)
 
     def line(self, entry: Entry) -> None:
@@ -54,11 +60,11 @@ class Asker:
         for body in self._waiting.values():
             title = visible(str(body["tool_call"].get("title") or body["tool_call"].get("toolCallId") or "this"))
             choices = "".join(f"    {key:<2} {visible(name)}\n" for key, name, _ in keys(body["options"]))
-            self._say(f"\n  Allow? {title}\n{choices}  > ")
+            self._say(f"\n  Allow? {title}\n{details(body['tool_call'])}{choices}  > ")
             return
 
     def _say(self, text: str) -> None:
-        os.write(self._tty, text.encode("utf-8", "backslashreplace"))
+        self._screen.write(text.encode("utf-8", "backslashreplace"))
 
     def _typed(self) -> None:
         try:
@@ -93,6 +99,21 @@ class Asker:
         for id in self._waiting:
             self._conversation.answer(id, outcome, "terminal")
             return
+
+
+def details(tool_call: dict[str, Any]) -> str:
+    """What a person must know to decide: the change of a file, the command; the first lines of it."""
+    lines: list[str] = []
+    for part in tool_call.get("content") or []:
+        if isinstance(part, dict) and part.get("type") == "diff":
+            old, new = (str(part.get(name) or "").splitlines() for name in ("oldText", "newText"))
+            lines += difflib.unified_diff(old, new, "before", str(part.get("path")), lineterm="", n=2)
+    given = tool_call.get("rawInput")
+    command = given.get("command") if isinstance(given, dict) else None
+    if command:
+        lines.append(command if isinstance(command, str) else shlex.join(map(str, command)))
+    more = [f"… {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
+    return "".join(f"    | {visible(line)}\n" for line in [*lines[:SHOWN], *more])
 
 
 def keys(options: list[Any]) -> list[tuple[str, str, str]]:

@@ -58,7 +58,7 @@ class Drive:
         self._loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP):
             self._loop.add_signal_handler(number, self._leave, 128 + number)
-        self._view.start(lambda: self._leave(READER_GONE))
+        self._view.start(self._unwritable)
         try:
             live = await self._unless_leaving(self._host.rejoin(wanted) if again else self._host.begin(wanted))
             end = await self._turn(live, wanted.prompt)
@@ -166,6 +166,15 @@ class Drive:
         """A mistake of ours in a callback must end the command, not leave it waiting."""
         if not self._leaving.done():
             self._leaving.set_exception(context.get("exception") or RuntimeError(context["message"]))
+
+    def _unwritable(self, error: OSError) -> None:
+        """Standard output takes nothing more: its reader is gone, or the disk is full."""
+        if isinstance(error, BrokenPipeError | ConnectionResetError):
+            self._leave(READER_GONE)
+        elif not self._leaving.done():
+            nobody_reads(1)
+            message = f"Standard output cannot be written: {error.strerror}."
+            self._leaving.set_exception(GziaError("output-failed", message, "choose another place to write to"))
 
     def _leave(self, status: int) -> None:
         if not self._leaving.done():

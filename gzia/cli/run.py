@@ -23,7 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--file", metavar="FILE", help="read the prompt from FILE")
     parser.add_argument("-a", "--agent", metavar="AGENT", help="which agent (see gzia agents)")
     parser.add_argument("--agent-command", metavar="COMMAND", help="an ACP agent by its command line")
-    parser.add_argument("-p", "--permission", choices=[*PermissionLevel], help="how much it may do without being asked")
+    parser.add_argument(
+        "-p",
+        "--permission",
+        choices=[level.value for level in PermissionLevel],
+        help="how much it may do without being asked",
+    )
     parser.add_argument("--model", metavar="MODEL", help="which model, where the agent offers a choice")
     parser.add_argument("--id", metavar="ID", help="the id of the new session")
     parser.add_argument("--base", metavar="REF", help="what the worktree starts from (default: HEAD)")
@@ -109,4 +114,4 @@ def view_of(args: argparse.Namespace) -> View:
     """How the turn is shown."""
     if args.out.json:
         return Script()
-    return Quiet() if args.quiet else Person(args.out)
+    return Quiet(args.out) if args.quiet else Person(args.out)

@@ -16,7 +16,7 @@ from gzia.session.store import DamagedRecord
 
 STYLES = {
     "starting": "green", "working": "green", "running": "green", "idle": "cyan", "failed": "red", "broken": "red",
-    "killed": "yellow",
+    "killed": "yellow", "cancelled": "yellow", "permission refused": "yellow",
 }  # fmt: skip
 
 
@@ -45,10 +45,15 @@ def table(records: Iterable[Record], service: Service, out: Output) -> None:
     """The sessions for a person."""
     rows: list[list[Part]] = []
     for record in records:
-        state = service.live(record) or record.status
+        state = service.live(record) or ended(record)
         painted = (state, STYLES.get(state, ""))
         rows.append([(record.id, "bold"), painted, record.provider, age(record.started_at), title(record)])
     out.table(("SESSION", "STATE", "AGENT", "AGE", "TITLE"), rows)
+
+
+def ended(record: Record) -> str:
+    """How the last turn ended: the status, or why it was not done although nothing failed."""
+    return record.reason if record.status == "completed" and record.reason else record.status
 
 
 def title(record: Record) -> str:

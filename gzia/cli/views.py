@@ -25,8 +25,8 @@ class View(Protocol):
 
     asks: bool
 
-    def start(self, broken: Callable[[], None]) -> None:
-        """Open standard output; ``broken`` is called when its reader goes away."""
+    def start(self, broken: Callable[[OSError], None]) -> None:
+        """Open standard output; ``broken`` is told why nothing can be written any more."""
 
     def begun(self, live: Live) -> None:
         """The session is there and its agent runs."""
@@ -67,9 +67,9 @@ class Stdout:
 
     asks = False
 
-    def start(self, broken: Callable[[], None]) -> None:
+    def start(self, broken: Callable[[OSError], None]) -> None:
         """Open it."""
-        self._writer = Writer(os.dup(1), on_broken=lambda _: broken())
+        self._writer = Writer(os.dup(1), on_broken=broken)
 
     def write(self, text: str) -> None:
         """Queue text."""
@@ -106,8 +106,16 @@ class Script(Stdout):
 class Quiet(Stdout):
     """``-q``: the final answer only, after the turn."""
 
-    def __init__(self) -> None:
+    asks = True
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
         self._answer: list[str] = []
+
+    def begun(self, live: Live) -> None:
+        """Silent, unless the agent works where the person does not expect it."""
+        if not live.service.is_git:
+            self._out.note(("●", "yellow"), f" no worktree: {live.directory} is not under git")
 
     async def show(self, entries: list[Entry]) -> None:
         """Collect the text after the last tool call."""
@@ -131,7 +139,7 @@ class Person(Stdout):
 
     asks = True
 
-    def start(self, broken: Callable[[], None]) -> None:
+    def start(self, broken: Callable[[OSError], None]) -> None:
         """Open both outputs; nobody listening to the notes is no reason to stop."""
         super().start(broken)
         self._notes = Writer(os.dup(2))

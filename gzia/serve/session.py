@@ -66,6 +66,7 @@ class EditorSession:
         """Start it as its choices say; the result of ``session/new``."""
         choices = self.choices
         self._begun(await self._host.begin(self._wanted.chosen(choices.agent, choices.permission, choices.isolated)))
+        self.choices = replace(choices, isolated=self.live.record.is_isolated)  # outside git nothing can be
         return self.described()
 
     async def reopen(self, *, replay: bool) -> dict[str, Any]:
@@ -203,6 +204,12 @@ class EditorSession:
         finally:
             if self._live:
                 self.attach()
+        if choices.isolated and not self.choices.isolated:
+            raise UsageError(
+                "not-a-repository",
+                f"{self.live.directory} is not under git, so it has no worktrees.",
+                "make it a repository",
+            )
 
     def cancel(self) -> None:
         """Stop the running turn and those that wait."""

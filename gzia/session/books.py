@@ -18,6 +18,7 @@ from gzia.session.turns import TurnEnd
 from gzia.system import clock
 
 SUMMARY_LIMIT = 200  # characters
+REFUSED = "permission refused"
 
 
 class Books:
@@ -75,13 +76,13 @@ class Books:
             if end.error:
                 record.finish("failed", clock.now(), exit_code=FAILED, reason=end.error.message)
             else:
-                why = "" if end.stop_reason == "end_turn" else end.stop_reason
+                why = why_ended(end)
                 record.finish("completed", clock.now(), exit_code=OK, reason=why)
             record.summary = end.message.strip()[:SUMMARY_LIMIT] or record.summary
 
         self._change(change)
-        status: Status = "FAILED" if end.error else "OK"
-        error = end.error.message if end.error else ""
+        status: Status = "OK" if end.stop_reason == "end_turn" and not end.error else "FAILED"
+        error = end.error.message if end.error else why_ended(end)
         self._note("turn", "FINISH", status, {"turn": end.number, "stop_reason": end.stop_reason}, error)
 
     def failed(self, reason: str) -> None:
@@ -146,3 +147,10 @@ class Books:
             )
         except GziaError as problem:
             self._problem = self._problem or problem
+
+
+def why_ended(end: TurnEnd) -> str:
+    """Why a turn ended otherwise than by being done; empty when it was."""
+    if end.stop_reason != "end_turn":
+        return end.stop_reason
+    return REFUSED if end.refused else ""

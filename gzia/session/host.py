@@ -64,7 +64,7 @@ class Live:
     @property
     def directory(self) -> str:
         """Where the agent works."""
-        return self.record.worktree_dir or self.record.working_dir
+        return place_of(self.record, self.service.root)
 
     async def end(self) -> None:
         """End the agent; a session that was never prompted and holds no work is removed again."""
@@ -152,7 +152,7 @@ class Host:
         level = record.permission_level
         posture = spec.posture(level)
         place = Place(
-            record.worktree_dir or record.working_dir, mcp_servers=wanted.mcp_servers,
+            place_of(record, service.root), mcp_servers=wanted.mcp_servers,
             model=wanted.model or record.model, client_capabilities=offered(wanted.client_capabilities, level),
         )  # fmt: skip
         marks = {"GZIA_SESSION": record.id, "GZIA_ROOT": str(service.root)}
@@ -175,6 +175,18 @@ class Host:
         books.closed()
         if not books.turns:
             service.discard(record.id)
+
+
+def place_of(record: Record, root: Path) -> str:
+    """Where the agent of a session works: in its worktree, in the directory that it was started from."""
+    if not record.is_isolated:
+        return record.working_dir
+    started, worktree = Path(record.working_dir), Path(record.worktree_dir)
+    if started.is_relative_to(root) and not started.is_relative_to(root / ".harness"):
+        inside = worktree / started.relative_to(root)
+        if inside.is_dir():
+            return str(inside)
+    return str(worktree)
 
 
 async def undone(work: Callable[[], T], undo: Callable[[T], None]) -> T:

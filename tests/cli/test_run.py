@@ -6,13 +6,14 @@ import json
 import os
 import select
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agents_for_tests import scripted_command
-from tests.cli.command import documents, gzia, start
+from tests.cli.command import GZIA, documents, environment, gzia, start
 from tests.conftest import git
 
 DONE = {"result": {"stopReason": "end_turn"}}
@@ -112,6 +113,19 @@ def test_outside_git_the_session_works_in_the_directory_itself_and_says_so(tmp_p
     assert json.loads(gzia(tmp_path, "show", "x1", "--json").stdout)["is_isolated"] is False
 
 
+def test_a_session_that_is_started_in_a_subdirectory_works_there(repo: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    (repo / "pkg").mkdir()
+    (repo / "pkg/a.txt").write_text("a")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "a package")
+
+    done = run(repo / "pkg", {"log": str(log), **prompt(DONE)}, "--id", "x1", "go")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(log.read_text().splitlines()[0])["start"]["cwd"] == str(repo / ".harness/worktrees/x1/pkg")
+
+
 # -- what goes wrong -------------------------------------------------------------------------------------------------
 
 
@@ -141,6 +155,31 @@ def test_a_failure_is_one_error_with_code_and_status(
     assert "Traceback" not in said.stderr + told.stderr
 
 
+@pytest.mark.parametrize(
+    ("script", "args", "shown"),
+    [
+        (prompt({"say": "a"}, {"wait": "never"}), ["--timeout", "300ms"], "cancelled"),
+        (prompt({"ask": []}, DONE), [], "permission refused"),
+        (prompt(DONE), [], "completed"),
+        (prompt({"exit": 3}), [], "failed"),
+    ],
+)
+def test_the_list_tells_how_a_turn_ended(repo: Path, script: dict[str, Any], args: list[str], shown: str) -> None:
+    run(repo, script, "--id", "x1", *args, "go")
+
+    assert f"x1       {shown}" in gzia(repo, "list").stdout
+
+
+def test_standard_output_on_a_full_disk_is_an_error(repo: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*GZIA, "run", "-a", "demo", "--json", "say hi"], cwd=repo, env=environment(), stdout=full,
+            stderr=subprocess.PIPE, timeout=60, start_new_session=True, stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+
+    assert done.returncode == 1
+
+
 def test_RIG_08_a_refusal_names_the_action_and_the_flag_that_would_allow_it(repo: Path) -> None:
     call = {"toolCallId": "t1", "title": "Write out.txt", "kind": "edit"}
 
@@ -165,6 +204,7 @@ def test_RIG_08_a_refusal_names_the_action_and_the_flag_that_would_allow_it(repo
         (["--session", "nobody", "go"], 4, "session-not-found"),
         (["--session", "nobody", "-p", "autonomous", "go"], 2, "invalid-arguments"),
         (["-a", "demo", "   "], 2, "no-prompt"),
+        (["-a", "demo", "-p", "root", "go"], 2, "invalid-arguments"),
         (["-a", "demo", "-f", "nowhere.md"], 2, "prompt-file-unreadable"),
         (["-a", "demo", "--timeout", "soon", "go"], 2, "invalid-duration"),
     ],

@@ -164,6 +164,18 @@ def test_isolation_can_be_chosen_in_the_session_until_the_first_prompt(repo: Pat
     assert (repo / ".harness/worktrees" / client.session / "new.txt").exists()
 
 
+def test_outside_git_the_options_say_that_nothing_is_isolated(tmp_path: Path) -> None:
+    with editor(tmp_path, "-a", "demo", "--isolate", open=False) as client:
+        client.call("initialize", protocolVersion=1, clientCapabilities={})
+        new = client.call("session/new", cwd=str(tmp_path), mcpServers=[])
+        error = client.call(
+            "session/set_config_option", sessionId=new["sessionId"], configId="gzia_isolation", value="worktree"
+        )
+
+        assert option(client, "gzia_isolation", new["configOptions"]) == "checkout"
+        assert error["data"]["code"] == "not-a-repository"
+
+
 def test_another_agent_can_be_chosen_and_one_that_is_missing_changes_nothing(repo: Path) -> None:
     with editor(repo, "-a", "demo") as client:
         error = client.call("session/set_config_option", sessionId=client.session, configId="gzia_agent", value="codex")
