@@ -1,9 +1,9 @@
 """OpenCode (npm opencode-ai).
 
-Measured with 1.18.33, the disk as witness.  Left alone it asks for nothing.  Its permissions are set here twice: a
-repository's opencode.json can override the variable for one agent, or name another default agent, but not the content
-that is handed over for each agent; the mode is set to an agent that is covered.  Its plan mode is not read-only: it
-runs commands unasked.
+Measured with 1.18.33, the disk as witness.  Left alone it asks for nothing.  A repository's opencode.json can lift
+every permission that is set from outside (its rules stand behind ours where the order of its keys is right), and names
+servers that are started before any question; so it is not read where a level must hold.  Its plan mode is not
+read-only: it runs commands unasked.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ HARMLESS = ("read", "glob", "grep", "list", "todowrite", "todoread")
 AGENTS = ("build", "plan", "general", "explore")
 
 
-def held(note: str, rest: str, **more: str) -> Posture:
-    """Every tool that is not harmless gets the permission ``rest``; ``more`` are further variables."""
+def held(note: str, rest: str, *, trusting: bool = False) -> Posture:
+    """Every tool that is not harmless gets the permission ``rest``; ``trusting`` reads the project's settings too."""
     permission = {"*": rest, **dict.fromkeys(HARMLESS, "allow")}
     content = {"permission": permission, "agent": {agent: {"permission": permission} for agent in AGENTS}}
-    variables = {"OPENCODE_PERMISSION": json.dumps(permission), "OPENCODE_CONFIG_CONTENT": json.dumps(content)}
-    return Posture(note, config={"mode": "build"}, env={**variables, **more})
+    env = {"OPENCODE_PERMISSION": json.dumps(permission), "OPENCODE_CONFIG_CONTENT": json.dumps(content)}
+    if not trusting:
+        env["OPENCODE_DISABLE_PROJECT_CONFIG"] = "1"
+    return Posture(note, config={"mode": "build"}, env=env)
 
 
 AGENT = AgentSpec(
@@ -30,12 +32,8 @@ AGENT = AgentSpec(
     command=("opencode", "acp"),
     install="npm install -g opencode-ai",
     levels={
-        READONLY: held(
-            "the tools that change anything are taken away, the project's settings are not read, and gzia answers no",
-            "deny",
-            OPENCODE_DISABLE_PROJECT_CONFIG="1",  # servers that it names would run before any question
-        ),
-        SUPERVISED: held("it asks before every edit and command", "ask"),
-        AUTONOMOUS: held("it asks before every edit and command, and gzia answers yes", "ask"),
+        READONLY: held("the tools that change anything are gone; the project's opencode.json is not read", "deny"),
+        SUPERVISED: held("it asks before every edit and command; the project's opencode.json is not read", "ask"),
+        AUTONOMOUS: held("it asks before every edit and command, and gzia answers yes", "ask", trusting=True),
     },
 )
