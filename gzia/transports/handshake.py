@@ -90,6 +90,7 @@ def command(spec: AgentSpec, args: Sequence[str]) -> tuple[list[str], tuple[int,
 
 async def _opened(agent: AcpAgent, spec: AgentSpec, posture: Posture, place: Place, deadline: float) -> None:
     hello = await _within(agent, deadline, "initialize", agent.call("initialize", initialize(place)))
+    refuse_unreachable(spec, place, hello.get("agentCapabilities") or {})
     try:
         session = await _conversation(agent, posture, place, hello, deadline)
     except GziaError as error:
@@ -98,6 +99,18 @@ async def _opened(agent: AcpAgent, spec: AgentSpec, posture: Posture, place: Pla
         raise
     agent.facts = facts(agent.facts, hello, session)
     await _held(agent, spec, posture, place, deadline)
+
+
+def refuse_unreachable(spec: AgentSpec, place: Place, capabilities: dict[str, Any]) -> None:
+    """An MCP server that the agent cannot reach is told, not dropped in silence."""
+    reachable = capabilities.get("mcpCapabilities")
+    for server in place.mcp_servers:
+        kind = server.get("type", "stdio")
+        if kind != "stdio" and not (isinstance(reachable, dict) and reachable.get(kind) is True):
+            raise UsageError(
+                "unsupported-mcp-server", f"{spec.name} cannot use the MCP server “{server.get('name')}” over {kind}.",
+                "leave it out or choose another agent", data={"agent": spec.id, "server": server.get("name")},
+            )  # fmt: skip
 
 
 def initialize(place: Place) -> dict[str, Any]:

@@ -277,3 +277,21 @@ def test_RIG_01_a_project_file_that_would_lift_the_level_is_a_refusal(tmp_path: 
 
     assert (error.code, error.data["file"]) == ("permission-not-enforceable", str(tmp_path / ".codex/rules"))
     assert not log.exists()
+
+
+@pytest.mark.parametrize(("able", "code"), [({}, "unsupported-mcp-server"), ({"http": True}, "")])
+def test_an_mcp_server_that_the_agent_cannot_reach_is_told(tmp_path: Path, able: dict[str, bool], code: str) -> None:
+    hello = {"protocolVersion": 1, "agentCapabilities": {"mcpCapabilities": able}}
+    server = {"type": "http", "name": "docs", "url": "http://127.0.0.1:9", "headers": []}
+
+    async def work() -> str:
+        place = Place(str(tmp_path), mcp_servers=(server,))
+        spec = scripted({"initialize": [{"result": hello}]})
+        try:
+            agent = await handshake.start(spec, Posture("any"), place, Ear(), marks={}, deadline=SOON)
+        except GziaError as error:
+            return error.code
+        await agent.close()
+        return ""
+
+    assert asyncio.run(work()) == code
