@@ -69,4 +69,5 @@ def refused(name: str, method: str, error: RpcError) -> GziaError:
             "quota-exhausted", f"{name} has used up its quota: {error.message}", "try again later", status=QUOTA,
             data=data,
         )  # fmt: skip
-    return GziaError("agent-refused", f"{name} refused {method}: {error.message}", status=FAILED, data=data)
+    hint = "look at what it said so far: gzia read ID" if method == "session/prompt" else "try it with its own program"
+    return GziaError("agent-refused", f"{name} refused {method}: {error.message}", hint, status=FAILED, data=data)
