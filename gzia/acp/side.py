@@ -6,6 +6,7 @@ answer of ours that is not valid counts as refused.  Unknown notifications, fiel
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -16,6 +17,7 @@ from gzia.jsonrpc.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
+    PARSE_ERROR,
     Closed,
     Noise,
     Notification,
@@ -26,10 +28,12 @@ from gzia.jsonrpc.messages import (
     RpcError,
     Taught,
     TooLong,
+    Unreadable,
 )
 from gzia.jsonrpc.messages import Event as JsonRpcEvent
 from gzia.jsonrpc.text import encode, to_bytes
 
+_ID = re.compile(rb'"id"[ \t]*:[ \t]*(-?[0-9]{1,18}|"[^"\\]{0,200}")')
 _FIRST_KEY = re.compile(rb'"(method|result|error)"[ \t]*:')
 
 
@@ -85,7 +89,9 @@ class Side:
             case Request():
                 return [self._requested(event)]
             case TooLong():
-                return self._lost(event)
+                return self._lost("was too long and was skipped", event.head)
+            case Unreadable():
+                return self._lost(f"could not be read: {event.why}", event.head)
             case PeerMistake():
                 return [Mistake(event.why, event.line)]
             case Noise() | Closed():
@@ -133,14 +139,21 @@ class Side:
             return Mistake(f"unknown request {method[:200]}", to_bytes(event.text)[:KEPT])
         return self._asked(ident, method, params)
 
-    def _lost(self, event: TooLong) -> list[Event]:
-        """An over-long answer is lost, and nobody knows to which request: all that are open fail, rather than hang."""
-        found = _FIRST_KEY.search(event.head)
-        mistake = Mistake(f"a line of the {self._peer} was too long and was skipped", event.head)
+    def _lost(self, why: str, head: bytes) -> list[Event]:
+        """A line is lost.  An answer leaves nobody waiting: all open requests fail; a question is answered."""
+        found = _FIRST_KEY.search(head)
+        lost = Mistake(f"a line of the {self._peer} {why}", head)
         if found and found.group(1) == b"method":
-            return [mistake]
-        error = RpcError(INTERNAL_ERROR, f"an answer of the {self._peer} was too long and was skipped")
-        return [mistake, *map(self._answered, self._connection.give_up(error))]
+            self._answer_lost(why, head)
+            return [lost]
+        error = RpcError(INTERNAL_ERROR, f"an answer of the {self._peer} {why}")
+        return [lost, *map(self._answered, self._connection.give_up(error))]
+
+    def _answer_lost(self, why: str, head: bytes) -> None:
+        """The question's id, if it stands where ids stand, before the params."""
+        found = _ID.search(head.split(b'"params"')[0])
+        if found:
+            self._connection.reply_unasked(json.loads(found.group(1)), PARSE_ERROR, f"the line {why}")
 
     def _told(self, event: Notification) -> Event:
         raise NotImplementedError

@@ -59,9 +59,9 @@ class Drive:
         for number in (signal.SIGTERM, signal.SIGHUP):
             self._loop.add_signal_handler(number, self._leave, 128 + number)
         self._view.start(self._unwritable)
+        self._until = self._loop.time() + self._limits.whole if self._limits.whole else None
         try:
-            live = await self._unless_leaving(self._host.rejoin(wanted) if again else self._host.begin(wanted))
-            end = await self._turn(live, wanted.prompt)
+            return await self._all(wanted, again)
         except Left as left:
             await self._view.close(TAKE_OUTPUT)
             return left.status
@@ -69,14 +69,24 @@ class Drive:
             if not await self._view.close(TAKE_OUTPUT):
                 nobody_reads(1)
             raise
+
+    async def _all(self, wanted: Wanted, again: bool) -> int:
+        live = await self._begun(wanted, again)
+        end = await self._turn(live, wanted.prompt)
         if not await self._unless_leaving(self._view.close(self._left_to_take())):
-            nobody_reads(1)
-            raise self._deadline(live, whole=True)
+            raise self._deadline(f"see gzia read {live.id}", whole=True)
         return self._status(live, end)
+
+    async def _begun(self, wanted: Wanted, again: bool) -> Live:
+        """The session with its agent; the whole limit counts from here."""
+        try:
+            async with asyncio.timeout_at(self._until):
+                return await self._unless_leaving(self._host.rejoin(wanted) if again else self._host.begin(wanted))
+        except TimeoutError:
+            raise self._deadline("its agent had not started; start it by hand to see why", whole=True) from None
 
     async def _turn(self, live: Live, prompt: str) -> TurnEnd:
         self._live = live
-        self._until = self._loop.time() + self._limits.whole if self._limits.whole else None
         self._view.begun(live)
         tty = terminal() if self._view.asks else None
         asker = None if tty is None else Asker(live.conversation, tty)
@@ -123,7 +133,7 @@ class Drive:
             return ended.result()
         if self._leaving.done():
             raise Left(self._leaving.result())
-        live.conversation.cancel()
+        live.conversation.cancel("timeout")
         await asyncio.wait([ended], timeout=AFTER_DEADLINE)
         watch.result()
         raise AssertionError("a watch ends by raising only")
@@ -139,17 +149,14 @@ class Drive:
                     await journal.beyond(journal.n)
             except TimeoutError:
                 if self._until is not None and self._loop.time() >= self._until:
-                    raise self._deadline(live, whole=True) from None
+                    raise self._deadline(f"what it did so far: gzia read {live.id}", whole=True) from None
                 if not live.conversation.permissions.open:
-                    raise self._deadline(live, whole=False) from None
+                    raise self._deadline(f"what it did so far: gzia read {live.id}", whole=False) from None
 
-    def _deadline(self, live: Live, *, whole: bool) -> DeadlineError:
+    def _deadline(self, hint: str, *, whole: bool) -> DeadlineError:
         limit = self._limits.whole if whole else self._limits.idle
         what = f"The turn was not done within {limit:g} s" if whole else f"The agent gave no sign for {limit:g} s"
-        return DeadlineError(
-            "timeout" if whole else "idle-timeout", f"{what} and was stopped.",
-            f"what it did so far: gzia read {live.id}", data={"session": live.id},
-        )  # fmt: skip
+        return DeadlineError("timeout" if whole else "idle-timeout", f"{what} and was stopped.", hint)
 
     # -- signals -----------------------------------------------------------------------------------------------------
 
@@ -184,10 +191,13 @@ class Drive:
         """The result of ``work``, or Left as soon as the command is to end; the work is then undone."""
         task = asyncio.ensure_future(work)
         first: list[asyncio.Future[Any]] = [task, self._leaving]
-        await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            task.cancel()
-            await asyncio.wait([task])
+        try:
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+        if task.cancelled():
             raise Left(self._leaving.result())
         return task.result()
 

@@ -168,6 +168,8 @@ class Person(Stdout):
                 self._update(json.loads(entry.body))
             elif entry.kind == "permission":
                 self._permission(entry.body)
+            elif entry.body.get("state") == "unreadable":
+                self._note(("!", "yellow"), f" lost: {entry.body['reason']}")
         await self.kept_up()
 
     def _update(self, update: dict[str, Any]) -> None:

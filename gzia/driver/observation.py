@@ -69,13 +69,20 @@ class Notice(NamedTuple):
 
 
 @final
+class Unreadable(NamedTuple):
+    """A line of the agent was lost, because it broke the protocol; ``why`` is the end of a sentence."""
+
+    why: str
+
+
+@final
 class Lost(NamedTuple):
     """The agent is gone; nothing follows."""
 
     error: GziaError
 
 
-Heard = UpdateObservation | PromptObservation | Question | QuestionWithdrawn | Notice | Lost
+Heard = UpdateObservation | PromptObservation | Question | QuestionWithdrawn | Notice | Unreadable | Lost
 
 
 class Sequencer:

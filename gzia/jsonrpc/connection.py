@@ -36,6 +36,7 @@ from gzia.jsonrpc.messages import (
     RpcError,
     Taught,
     TooLong,
+    Unreadable,
 )
 from gzia.jsonrpc.text import encode, parse, scan, to_bytes
 
@@ -135,7 +136,10 @@ class Connection:
         try:
             message = parse(text)
         except ValueError as error:
-            return Noise(line[:KEPT]) if self._expects_noise else self._refuse(PARSE_ERROR, f"not JSON: {error}", line)
+            if not self._expects_noise:
+                return self._refuse(PARSE_ERROR, f"not JSON: {error}", line)
+            is_message = text.startswith("{") and '"jsonrpc"' in text[:KEPT]
+            return Unreadable(str(error), line[:KEPT]) if is_message else Noise(line[:KEPT])
         if isinstance(message, dict):
             return self._read_message(message, text, line)
         return Noise(line[:KEPT]) if self._expects_noise else self._refuse(INVALID_REQUEST, "not a JSON object", line)
@@ -196,6 +200,11 @@ class Connection:
         self._asked[ident] = method
         self._send({"id": ident, "method": method} | _params(params))
         return ident
+
+    def reply_unasked(self, ident: RequestId, code: int, message: str) -> None:
+        """Answer a request with an error although its line could not be read."""
+        if (type(ident), ident) not in self._owed:
+            self._answer_error(ident, code, message)
 
     def notify(self, method: str, params: Any = None) -> None:
         """Tell, without an answer."""

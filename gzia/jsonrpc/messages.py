@@ -85,10 +85,17 @@ class TooLong(NamedTuple):
     head: bytes
 
 
+class Unreadable(NamedTuple):
+    """A line that begins as a message and cannot be parsed (NaN, too deep, a number out of range): it is lost."""
+
+    why: str
+    head: bytes
+
+
 class Closed(NamedTuple):
     """The peer's end of stream; ``unanswered`` are our requests that nobody will answer."""
 
     unanswered: tuple[int, ...]
 
 
-Event: TypeAlias = Request | Notification | Response | Taught | Noise | PeerMistake | TooLong | Closed
+Event: TypeAlias = Request | Notification | Response | Taught | Noise | PeerMistake | TooLong | Unreadable | Closed

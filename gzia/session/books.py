@@ -77,7 +77,7 @@ class Books:
                 record.finish("failed", clock.now(), exit_code=FAILED, reason=end.error.message)
             else:
                 why = why_ended(end)
-                record.finish("completed", clock.now(), exit_code=OK, reason=why)
+                record.finish("completed", clock.now(), exit_code=FAILED if why else OK, reason=why)
             record.summary = end.message.strip()[:SUMMARY_LIMIT] or record.summary
 
         self._change(change)
@@ -152,5 +152,5 @@ class Books:
 def why_ended(end: TurnEnd) -> str:
     """Why a turn ended otherwise than by being done; empty when it was."""
     if end.stop_reason != "end_turn":
-        return end.stop_reason
+        return end.why or end.stop_reason
     return REFUSED if end.refused else ""

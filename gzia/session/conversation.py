@@ -23,6 +23,7 @@ from gzia.driver.observation import (
     Question,
     QuestionWithdrawn,
     Sequencer,
+    Unreadable,
     UpdateObservation,
 )
 from gzia.driver.turn import Block, PermissionLevel, Turn
@@ -135,9 +136,14 @@ class Conversation:
             self._worker.add_done_callback(told)
         return asyncio.shield(turn.ended)
 
-    def cancel(self) -> None:
-        """Stop the running turn and drop those that wait; each of them ends ``cancelled``.  Harmless when idle."""
+    def cancel(self, why: str = "cancelled") -> None:
+        """Stop the running turn and drop those that wait; each of them ends ``cancelled``.  Harmless when idle.
+
+        The record keeps ``why``.
+        """
         turns = self._stop_turns()
+        for turn in turns:
+            turn.why = why
         if not turns:
             return
         cancelled = draft("input", turns[0].number, {"input": "cancel"})
@@ -247,6 +253,9 @@ class Conversation:
             elif isinstance(item, QuestionWithdrawn):
                 self.calls.withdrawn(item.key)
                 drafts += self.permissions.withdrawn(item.key)
+            elif isinstance(item, Unreadable):
+                unread = {"state": "unreadable", "reason": item.why}
+                drafts.append(draft("session", turn.number if turn else None, unread))
             elif isinstance(item, Notice):
                 drafts.append(lines.notice(item, turn.number if turn else None, self.connection))
         if self._write(drafts, durable=bool(endings)):
@@ -301,7 +310,7 @@ class Conversation:
         reason = stop_reason_of(turn, observation)
         error = None if reason == "cancelled" else observation.error
         refused = tuple(self.permissions.refused)
-        end = TurnEnd(turn.number, reason, turn.message, refused, error, observation.result)
+        end = TurnEnd(turn.number, reason, turn.message, refused, error, observation.result, turn.why)
         self._books.turn_ended(end)
         unkept = self._books.take_problem()
         if unkept and not error and reason != "cancelled":

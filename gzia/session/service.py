@@ -54,6 +54,7 @@ class Service:
         self._workspaces = workspaces or GitWorkspaces()
         self.root, self.is_git = self._workspaces.project_root(self.directory)
         self.store = store or FileStore(self.root)
+        refuse_link(self.layout.harness)
         self._killer = killer
         self._events = events
         self._now = clock
@@ -246,3 +247,12 @@ class Service:
             message = f"Session {record.id} is open in process {pid}."
             hint = f"end it there, or with: gzia kill {record.id}"
             raise ConflictError("session-running", message, hint, data={"pid": pid})
+
+
+def refuse_link(harness: Path) -> None:
+    """A repository may bring ``.harness`` as a link; nothing is read or written through it."""
+    if harness.is_symlink():
+        raise ConflictError(
+            "harness-is-a-link", f"{harness} is a link, and gzia keeps its files in a directory there.",
+            f"look where it leads, then remove it: rm {harness}",
+        )  # fmt: skip

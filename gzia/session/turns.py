@@ -22,6 +22,7 @@ class TurnEnd(NamedTuple):
     refused: tuple[str, ...] = ()
     error: GziaError | None = None
     result: dict[str, Any] = {}  # noqa: RUF012  (never changed)
+    why: str = ""  # it was cancelled
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class Running:
     blocks: tuple[Block, ...]
     ended: asyncio.Future[TurnEnd]
     cancelled: bool = False
+    why: str = ""  # it was cancelled
     was_sent: bool = False  # the agent has got it
     open_tools: dict[str, Event] = field(default_factory=dict)
     _message: list[str] = field(default_factory=list)

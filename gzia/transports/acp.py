@@ -22,6 +22,7 @@ from gzia.driver.observation import (
     Question,
     QuestionWithdrawn,
     Sequencer,
+    Unreadable,
     UpdateObservation,
 )
 from gzia.driver.turn import Turn
@@ -30,6 +31,7 @@ from gzia.system.process import Process
 from gzia.system.tasks import told
 from gzia.transports import failures
 
+TOLD = 100  # lost lines that are told of one process; one that sends nothing else must not fill the journal
 LAST_WORDS = 1.0  # seconds between the end of the output and that of the process, in either order
 
 
@@ -47,6 +49,7 @@ class AcpAgent:
         self._calls: dict[Any, asyncio.Future[Any]] = {}
         self._prompt: int | None = None  # id of the open session/prompt
         self._gone = False
+        self._told = 0  # lines that were told as lost
         self._output_ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         process.read(self._received)
         self._watch = asyncio.create_task(self._watched())
@@ -125,6 +128,9 @@ class AcpAgent:
                 self.stray.keep(event.line.decode("utf-8", "replace"))
             elif isinstance(event, Mistake):
                 self.stray.keep(event.why)
+                if self.facts.agent_session_id and self._told < TOLD:
+                    self._told += 1
+                    heard.append(Unreadable(event.why))
         self._flush()
         if heard:
             self._listener.heard(heard)

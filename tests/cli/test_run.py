@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +159,7 @@ def test_a_failure_is_one_error_with_code_and_status(
 @pytest.mark.parametrize(
     ("script", "args", "shown"),
     [
-        (prompt({"say": "a"}, {"wait": "never"}), ["--timeout", "300ms"], "cancelled"),
+        (prompt({"say": "a"}, {"wait": "never"}), ["--timeout", "2s"], "timeout"),
         (prompt({"ask": []}, DONE), [], "permission refused"),
         (prompt(DONE), [], "completed"),
         (prompt({"exit": 3}), [], "failed"),
@@ -245,6 +246,16 @@ def test_a_deadline_ends_the_turn_with_status_3_and_keeps_what_was_said(repo: Pa
     assert any(line.get("event", {}).get("text") == "so far" for line in lines)
 
 
+def test_PRO_03_the_deadline_covers_the_start_of_the_agent(repo: Path) -> None:
+    begun = time.monotonic()
+
+    done = run(repo, {"start": [{"spawn": ["sleep", "600"]}], "initialize": []}, "--timeout", "1s", "--json", "go")
+
+    assert (done.returncode, documents(done.stdout)[-1]["error"]["code"]) == (3, "timeout")
+    assert time.monotonic() - begun < 20
+    assert documents(gzia(repo, "list", "--json").stdout)[0]["sessions"] == []
+
+
 def test_a_silent_agent_meets_the_idle_limit(repo: Path) -> None:
     done = run(repo, prompt({"say": "so far"}, {"wait": "never"}), "--idle-timeout", "500ms", "go")
 
@@ -306,6 +317,17 @@ def test_PRO_07_a_reader_that_goes_away_ends_the_agent_and_leaves_no_orphan(repo
     pid = json.loads(log.read_text().splitlines()[0])["start"]["pid"]
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+@pytest.mark.parametrize("args", [[], ["-q"]])
+def test_PRO_07_a_reader_that_leaves_before_a_long_answer_is_no_error(repo: Path, args: list[str]) -> None:
+    with start(repo, "run", "-a", "demo", "-p", "autonomous", *args, "big 3000000") as process:
+        assert process.stdout and process.stderr
+        process.stdout.read(1)
+        process.stdout.close()
+
+        assert process.wait(30) == 141
+        assert b"Error" not in process.stderr.read()
 
 
 @pytest.mark.parametrize("spawn", [{}, {"setsid": True}, {"quiet": True}])
@@ -431,6 +453,16 @@ def test_the_agent_gets_the_environment_without_what_would_bend_it(repo: Path, t
     assert (env["GZIA_SESSION"], env["GZIA_ROOT"]) == ("x1", str(repo))
     assert not {"GIT_DIR", "PYTHONSTARTUP", "GZIA_TIMEOUT"} & set(env)
     assert started["cwd"] == str(repo / ".harness/worktrees/x1")
+
+
+def test_a_harness_that_is_a_link_is_refused_before_anything_is_written(repo: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (repo / ".harness").symlink_to(tmp_path / "elsewhere")
+
+    done = gzia(repo, "run", "-a", "demo", "--json", "say hi")
+
+    assert (done.returncode, documents(done.stdout)[-1]["error"]["code"]) == (6, "harness-is-a-link")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_WT_03_a_worktree_that_cannot_be_made_is_an_error_and_no_agent_is_started(repo: Path, tmp_path: Path) -> None:

@@ -503,6 +503,49 @@ def test_a_record_that_cannot_be_written_is_told_at_the_end_of_the_turn(tmp_path
     assert (end.stop_reason, end.message) == ("end_turn", "a")
 
 
+# -- lines that cannot be read ---------------------------------------------------------------------------------------
+
+NAN = '"x":NaN'
+DEEP = '"x":' + "[" * 5000 + "]" * 5000
+LONG = '"x":' + "9" * 5000
+
+
+@pytest.mark.parametrize("broken", [NAN, DEEP, LONG, '"x":1e999'], ids=["NaN", "deep", "long number", "too large"])
+def test_an_answer_that_cannot_be_read_fails_the_turn_instead_of_hanging_it(tmp_path: Path, broken: str) -> None:
+    line = f'{{"jsonrpc":"2.0","id":2,"result":{{"stopReason":"end_turn",{broken}}}}}\n'
+
+    end = turn(tmp_path, prompt({"raw": line}, {"wait": "never"}))
+
+    assert end.error is not None
+    assert "could not be read" in end.error.message
+    assert [line["state"] for line in live.lines(tmp_path, "session") if line["state"] == "unreadable"] == [
+        "unreadable"
+    ]
+
+
+def test_a_question_that_cannot_be_read_is_answered_and_told(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    ask = (
+        '"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t","rawInput":NaN}}'
+    )
+
+    end = turn(tmp_path, {"log": str(log), **prompt({"raw": f'{{"jsonrpc":"2.0","id":77,{ask}}}\n'}, DONE)})
+
+    assert end.stop_reason == "end_turn"
+    answers = [json.loads(line)["in"] for line in log.read_text().splitlines() if '"error"' in line]
+    assert [(answer["id"], answer["error"]["code"]) for answer in answers] == [(77, -32700)]
+
+
+def test_an_update_that_cannot_be_read_is_told_in_the_journal(tmp_path: Path) -> None:
+    params = '{"sessionId":"s","update":{"sessionUpdate":"plan","entries":[],"x":NaN}}'
+    raw = f'{{"jsonrpc":"2.0","method":"session/update","params":{params}}}\n'
+
+    turn(tmp_path, prompt({"raw": raw}, {"say": "after"}, DONE))
+
+    kinds = [(line["kind"], line.get("state")) for line in live.lines(tmp_path) if line["turn"] == 1]
+    assert kinds == [("input", None), ("session", "unreadable"), ("update", None), ("prompt", None)]
+
+
 # -- a disk that refuses ---------------------------------------------------------------------------------------------
 
 
