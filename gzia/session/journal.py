@@ -19,6 +19,7 @@ REMEMBERED = 4 << 20  # characters of the newest lines kept in memory
 AT_ONCE = 2048  # entries handed to a reader at a time
 INDEX_STEP = 512  # lines between two remembered file offsets
 
+made = tuple.__new__  # a named tuple's own constructor costs twice as much, and an entry is made for every line
 dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -73,19 +74,22 @@ class Journal:
         if not drafts:
             return
         at = f',"at":"{clock.now()}"{self._head}'
-        n, entries, lines = self.n, [], []
-        for kind, turn, fields, body in drafts:
-            n += 1
-            line = f'{{"v":1,"n":{n}{at}{"null" if turn is None else turn},"kind":"{kind}",{fields}}}'
-            lines.append(line)
-            entries.append(Entry(n, kind, turn, body, line))
+        first = self.n + 1
+        lines = [
+            f'{{"v":1,"n":{n}{at}{"null" if turn is None else turn},"kind":"{kind}",{fields}}}'
+            for n, (kind, turn, fields, _) in enumerate(drafts, first)
+        ]
+        entries = [
+            made(Entry, (n, kind, turn, body, line))
+            for n, ((kind, turn, _, body), line) in enumerate(zip(drafts, lines, strict=True), first)
+        ]
         text = "\n".join(lines) + "\n"
         # A lone surrogate can only stand inside a JSON string, where its backslash form means the same.
         offset = self._file.append(text.encode("utf-8", "backslashreplace"))
         if durable:
             self._file.sync()
         self._remember(entries, offset, len(text))
-        self.n = n
+        self.n = first + len(lines) - 1
         self._wake()
         self._tell_damage()
 

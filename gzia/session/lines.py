@@ -6,7 +6,7 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from gzia.driver.observation import Notice, PromptObservation, Sequencer, UpdateObservation
-from gzia.session.journal import Draft, draft, dumps
+from gzia.session.journal import Draft, draft, dumps, made
 from gzia.session.turns import Running
 
 
@@ -20,7 +20,7 @@ def update(item: UpdateObservation, turn: int | None, connection: int) -> Draft:
     fields = (
         f'"conn":{connection},"receive_sequence":{received},"order_sequence":{order},"event":{short},"update":{text}'
     )
-    return Draft("update", turn, fields, text)
+    return made(Draft, ("update", turn, fields, text))
 
 
 def notice(item: Notice, turn: int | None, connection: int) -> Draft:

@@ -139,7 +139,8 @@ class AcpAgent:
 
     def _update(self, event: Update, heard: list[Heard]) -> None:
         order = self._sequencer.received(event.seq)
-        heard.append(UpdateObservation(updates.describe(event.update), event.text, event.seq, order))
+        short = updates.describe(event.update)
+        heard.append(tuple.__new__(UpdateObservation, (short, event.text, event.seq, order)))  # on the hot path
 
     def _answered(self, event: Answer | Refused, heard: list[Heard]) -> None:
         error = None if isinstance(event, Answer) else failures.refused(self.facts.name, event.method, event.error)
