@@ -12,13 +12,15 @@ import json
 
 from gzia.agents.base import AUTONOMOUS, READONLY, SUPERVISED, AgentSpec, Posture
 
+# Configurations are merged key by key, and a later key wins: what "*" alone says, the user's own "edit" would undo.
+CHANGING = ("*", "edit", "bash", "task", "skill", "lsp", "webfetch", "websearch", "external_directory")
 HARMLESS = ("read", "glob", "grep", "list", "todowrite", "todoread")
 AGENTS = ("build", "plan", "general", "explore")
 
 
 def held(note: str, rest: str, *, trusting: bool = False) -> Posture:
     """Every tool that is not harmless gets the permission ``rest``; ``trusting`` reads the project's settings too."""
-    permission = {"*": rest, **dict.fromkeys(HARMLESS, "allow")}
+    permission = {**dict.fromkeys(CHANGING, rest), **dict.fromkeys(HARMLESS, "allow")}
     content = {"permission": permission, "agent": {agent: {"permission": permission} for agent in AGENTS}}
     env = {"OPENCODE_PERMISSION": json.dumps(permission), "OPENCODE_CONFIG_CONTENT": json.dumps(content)}
     if not trusting:

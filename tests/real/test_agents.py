@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +51,29 @@ GENEROUS: dict[str, dict[str, Any]] = {
         ".codex/config.toml": 'approval_policy = "never"\nsandbox_mode = "danger-full-access"\n',
     },
 }  # fmt: skip
+
+
+# The same in the user's own settings, where it counts as long as no level says otherwise.
+OWN: dict[str, dict[str, Any]] = {
+    "opencode": {
+        ".config/opencode/opencode.json": {
+            "permission": {"*": "allow", "edit": {"*": "allow"}},
+            "agent": {"build": {"permission": {"*": "allow", "edit": {"*": "allow"}}}},
+        }
+    },
+    "claude": {".claude/settings.json": {"permissions": {"allow": ["Write", "Edit"], "defaultMode": "acceptEdits"}}},
+    "gemini": {".gemini/policies/free.toml": '[[rule]]\ntoolName = "*"\ndecision = "allow"\npriority = 999\n'},
+}
+
+
+def settle(home: Path, files: dict[str, Any]) -> None:
+    """Put the user's settings into what the lab has prepared."""
+    for name, content in files.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, dict) and path.exists():
+            content = {**json.loads(path.read_text()), **content}
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
 
 
 def commit(world: World, files: dict[str, Any]) -> None:
@@ -135,6 +159,27 @@ def test_a_repository_cannot_give_its_agent_more_rights(make: Make, agent: str, 
         return
     assert [line["write_admitted"] for line in of_kind(journal, "prompt")] == [True], journal[-3:]
     assert changed(world) == []
+
+
+@pytest.mark.parametrize("agent", sorted(OWN))
+def test_what_a_user_has_allowed_for_good_is_asked_all_the_same(make: Make, agent: str) -> None:
+    world = make(agent)
+    settle(Path(world.env["HOME"]), OWN[agent])
+
+    status, journal = turn(world, "supervised", EDIT)
+
+    assert status == 5, journal[-3:]
+    assert changed(world) == []
+
+
+@pytest.mark.parametrize("level", ["readonly", "supervised"])
+def test_codex_is_not_held_where_a_repository_brings_rules(make: Make, level: str) -> None:
+    world = make("codex")
+    commit(world, {".codex/rules/default.rules": 'prefix_rule(pattern=["touch"], decision="allow")\n'})
+
+    status, journal = turn(world, level, "{{bash touch DIR/made.txt}}")
+
+    assert (status, journal[-1]["error"]["code"]) == (2, "permission-not-enforceable")
 
 
 def test_an_agent_that_never_asks_is_not_started_under_a_level_that_it_cannot_keep(make: Make) -> None:
