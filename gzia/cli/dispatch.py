@@ -34,6 +34,7 @@ def run(words: Sequence[str], out: Output) -> int:
     if args.verbose:
         log_to_stderr()
     args.out, args.directory = out, enter(args.directory)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever started us may have ignored it: then git has no status
     if os.getpid() == 1:
         from gzia.system.reaper import adopt_orphans
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gzia.cli.ask import Asker, terminal
-from gzia.cli.main import READER_GONE
+from gzia.cli.output import READER_GONE
 from gzia.cli.views import View, nobody_reads
 from gzia.driver.turn import PermissionLevel
 from gzia.errors import FAILED, INTERRUPTED, OK, REFUSED, DeadlineError, GziaError

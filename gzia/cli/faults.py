@@ -15,8 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gzia.cli.dispatch import Terminated
-from gzia.cli.main import READER_GONE
-from gzia.cli.output import Output, OutputClosed
+from gzia.cli.output import READER_GONE, Output, OutputClosed
 from gzia.errors import BUG, INTERRUPTED, GziaError
 from gzia.version import VERSION
 

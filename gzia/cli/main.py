@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from gzia.cli.output import Output
 
-READER_GONE = 141  # 128 + SIGPIPE: what a shell shows for a program that the signal ended
-
 
 def entry() -> int:
     """Run the command line of this process and return its exit status (the table in the README)."""
@@ -40,7 +38,7 @@ def is_printed(line: str) -> bool:
 
 def run(words: Sequence[str]) -> int:
     """Run the command line ``words`` and return its exit status, whatever happens."""
-    from gzia.cli.output import Output, OutputClosed
+    from gzia.cli.output import READER_GONE, Output, OutputClosed
 
     out = Output(json="--json" in before_dashes(words))
     try:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STDOUT, STDERR = 1, 2
 BUFFER = 1 << 16
+READER_GONE = 141  # 128 + SIGPIPE: what a shell shows for a program that the signal ended
 
 
 class OutputClosed(Exception):
