@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -29,6 +30,16 @@ def refuse_operation(checkout: Path) -> None:
                 "operation-in-progress", f"A {operation} is under way in {checkout}.",
                 f"finish it, or give it up: git {operation} --abort", data={"operation": operation},
             )  # fmt: skip
+
+
+def refuse_lock(checkout: Path) -> None:
+    """ConflictError ``checkout-locked`` while the index of ``checkout`` is locked: git would stop half way through."""
+    place = git_dir(checkout)
+    if place and os.path.lexists(lock := place / "index.lock"):
+        raise ConflictError(
+            "checkout-locked", f"Another git process is at work in your checkout, or one died and left {lock}.",
+            f"when no git runs there: rm {shlex.quote(str(lock))}", data={"path": str(lock)},
+        )  # fmt: skip
 
 
 def head(git: Git) -> tuple[str, str]:

@@ -7,10 +7,13 @@ signature and nothing else.
 from __future__ import annotations
 
 from gzia.errors import DeadlineError
-from gzia.workspace.git import WORK, Answer, Git
+from gzia.workspace.git import LOCKED, WORK, Answer, Git
 
 NOBODY = ("user.name=gzia", "user.email=gzia@localhost")
 NO_HOOKS = "core.hooksPath=/dev/null"
+
+SPEECH = 300
+"""Characters of what git or a hook said that an error repeats."""
 
 
 def identity(git: Git) -> tuple[str, ...]:
@@ -55,6 +58,10 @@ def refusal(git: Git, *words: str, deadline: float = WORK) -> str | None:
 
 
 def reason(answer: Answer) -> str:
-    """What git or a hook said last, in one line."""
+    """What git or a hook said last, in one line; of a long speech the last whole words."""
+    if found := LOCKED.search(answer.err):
+        return f"another git process is at work, or one died and left {found[1]}"
     said = " ".join((answer.err.strip() or answer.out.decode(errors="replace")).split())
-    return said[-300:] or f"exit status {answer.status}"
+    if len(said) > SPEECH:
+        said = f"… {said[-SPEECH:].partition(' ')[2] or said[-SPEECH:]}"
+    return said or f"exit status {answer.status}"

@@ -35,6 +35,9 @@ GRACE = 2.0
 BUSY = re.compile(r"failed to read .*/commondir|could not lock config file")
 PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
+# A lock may be anybody's, or left by a git that died, so it is named and never removed.
+LOCKED = re.compile(r"Unable to create '(.+\.lock)': File exists")
+
 # Messages are matched in a few places, so they must not be translated.  Optional locks are those by which `git status`
 # would rewrite an index, the user's too, only because somebody looked.
 ENVIRONMENT = {
@@ -148,7 +151,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def failure(words: tuple[str, ...], answer: Answer) -> GziaError:
     """The error for a call that failed without anybody having foreseen it."""
-    if found := re.search(r"Unable to create '(.+\.lock)': File exists", answer.err):
+    if found := LOCKED.search(answer.err):
         return ConflictError(
             "index-locked", f"Another git process is at work, or one died and left {found[1]}.",
             f"when no git runs there: rm {shlex.quote(found[1])}", data={"path": found[1]},

@@ -6,9 +6,10 @@ its own branch before git touches the main checkout, so whatever happens there i
 
 from __future__ import annotations
 
-from gzia.errors import GziaError
+from gzia.errors import ConflictError, GziaError
 from gzia.workspace import checkout, landing, status
 from gzia.workspace.commit import identity, save, sign
+from gzia.workspace.dropped import Dropped, dropped
 from gzia.workspace.forecast import Forecast, foresee
 from gzia.workspace.git import Git
 from gzia.workspace.model import MergeResult, Workspace
@@ -26,18 +27,22 @@ def merge(
     with ``keep`` has the markers in it.  ``patience``: seconds for a program that signs commits.
 
     Errors, besides those of ``foresee``, ``land`` and ``refuse_to_lose``: ``worktree-missing``, ``worktree-broken``,
-    ``no-commit-yet``, ``operation-in-progress``.
+    ``no-commit-yet``, ``operation-in-progress``, ``checkout-locked``, ``changes-dropped``.
     """
     git, main = session_git(ws), Git(ws.root)
     head, branch = checkout.head(main)
     checkout.refuse_operation(ws.root)
     checkout.refuse_operation(ws.directory)
     forecast = foresee(git, main, ws)
-    notes = _left_behind(forecast)
+    lost = dropped(main, ws, git.line("rev-parse", "HEAD"), head)
+    notes = (*_left_behind(forecast), *map(_dropped_note, lost))
     if forecast.is_empty:
+        if lost:
+            raise _changes_dropped(lost[0])
         return MergeResult(
             None, None, (), ("Nothing to merge: your checkout has all of the session's changes.", *notes)
         )
+    checkout.refuse_lock(ws.root)
     main = checkout.refuse_to_lose(main, forecast.files, forecast.conflicts)
     if dry_run:
         return MergeResult(None, None, forecast.files, notes, forecast.conflicts)
@@ -90,6 +95,22 @@ def _left_behind(forecast: Forecast) -> tuple[str, ...]:
         ),
         *(f"Of the submodule {path} only the pointer is merged; push its commits from the worktree." for path in moved),
     )
+
+
+def _changes_dropped(lost: Dropped) -> ConflictError:
+    return ConflictError(
+        "changes-dropped", f"{_absence(lost)}.", f"bring them in, then commit: {lost.remedy}",
+        data={"commit": lost.merge, "files": list(lost.paths)},
+    )  # fmt: skip
+
+
+def _dropped_note(lost: Dropped) -> str:
+    return f"{_absence(lost)}. To bring them in: {lost.remedy}"
+
+
+def _absence(lost: Dropped) -> str:
+    shown = ", ".join(lost.paths[:5]) + (f" and {len(lost.paths) - 5} more" if len(lost.paths) > 5 else "")
+    return f"Commit {lost.merge[:12]} merged the session without its changes, which your checkout lacks: {shown}"
 
 
 def _detached(commit: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gzia.errors import GziaError
 from gzia.workspace import status
+from gzia.workspace.dropped import dropped
 from gzia.workspace.forecast import merge_tree
 from gzia.workspace.git import Git
 from gzia.workspace.model import Unsaved, Workspace
@@ -17,7 +18,8 @@ def unsaved(ws: Workspace) -> Unsaved:
     """Work that exists nowhere else.
 
     A commit is safe when another ref holds it, or when merging the session would change nothing in the main checkout's
-    HEAD (its changes are there by another way, for example a squash).  Ignored files do not count.  A worktree that is
+    HEAD (its changes are there by another way, for example a squash), but never for a merge commit that left its
+    changes out (see :mod:`gzia.workspace.dropped`).  Ignored files do not count.  A worktree that is
     gone has only its branch to lose; one that cannot be read is an error (``worktree-broken``), never "nothing".
     """
     if not os.path.lexists(ws.directory):
@@ -59,7 +61,22 @@ def _unmerged(ws: Workspace, tips: list[str]) -> int:
     # Without --single-worktree, the session's own HEAD would count as another place.
     others = ("--not", f"--exclude={ws.ref}", "--single-worktree", "--all")
     count = int(git.run("rev-list", "--count", *tips, *others))
-    return 0 if count and all(_is_contained(git, tip) for tip in tips) else count
+    if count and not all(_is_contained(git, tip) for tip in tips):
+        return count
+    return max(_dropped(git, ws, tip) for tip in tips)
+
+
+def _dropped(git: Git, ws: Workspace, tip: str) -> int:
+    """How many commits of the session are held only by merges that left their changes out."""
+    lost = dropped(git, ws, tip, f"--exclude={ws.ref}", "--single-worktree", "--all")
+    if not lost:
+        return 0
+    around = [f"--no-contains={one.merge}" for one in lost]
+    last = lost[0].theirs
+    holders = git.run("for-each-ref", "--format=%(refname)", f"--contains={last}", *around).decode().splitlines()
+    if set(holders) - {ws.ref}:
+        return 0
+    return int(git.run("rev-list", "--count", f"{lost[0].ours}..{last}"))
 
 
 def _is_contained(git: Git, tip: str) -> bool:

@@ -544,3 +544,130 @@ def test_a_conflict_that_only_the_real_merge_meets_is_taken_back(ws: Workspace, 
     assert code(raised) == "merge-conflict"
     assert raised.value.data["files"] == ["f.txt"]
     assert picture(ws.root)._replace(refs="", worktrees="") == before._replace(refs="", worktrees="")
+
+
+def lock(ws: Workspace) -> Path:
+    """What a git that died leaves in the user's checkout."""
+    place = ws.root / git(ws.root, "rev-parse", "--git-path", "index.lock")
+    place.touch()
+    return place
+
+
+@pytest.mark.parametrize("options", [{}, {"squash": True}, {"no_commit": True}, {"keep": True}, {"dry_run": True}])
+def test_a_locked_checkout_is_refused_before_anything_is_written(
+    ws: Workspace, spaces: GitWorkspaces, options: dict[str, bool]
+) -> None:
+    (ws.directory / "new.txt").write_text("new\n")
+    place = lock(ws)
+    before = [picture(ws.root), picture(ws.directory)]
+
+    with pytest.raises(ConflictError) as raised:
+        spaces.merge(ws, "x", **options)
+
+    assert (code(raised), raised.value.data) == ("checkout-locked", {"path": str(place)})
+    assert str(place) in raised.value.message
+    assert raised.value.hint == f"when no git runs there: rm {place}"
+    assert [picture(ws.root), picture(ws.directory)] == before
+
+
+def test_the_lock_of_a_checkout_that_is_itself_a_worktree_is_found(repo: Path, spaces: GitWorkspaces) -> None:
+    linked = repo.parent / "linked"
+    git(repo, "worktree", "add", "-q", str(linked))
+    ws = spaces.prepare(linked, "y")
+    (ws.directory / "new.txt").write_text("new\n")
+    place = lock(ws)
+
+    with pytest.raises(ConflictError) as raised:
+        spaces.merge(ws, "y")
+
+    assert (code(raised), raised.value.data) == ("checkout-locked", {"path": str(place)})
+
+
+def test_nothing_to_merge_needs_no_lock(ws: Workspace, spaces: GitWorkspaces) -> None:
+    lock(ws)
+
+    assert spaces.merge(ws, "x").files == ()
+
+
+@pytest.mark.parametrize(
+    ("hook", "squash"), [("pre-merge-commit", False), ("commit-msg", False), ("commit-msg", True), ("post-merge", True)]
+)
+def test_a_merge_that_cannot_be_taken_back_does_not_wait_for_the_next_commit(
+    ws: Workspace, spaces: GitWorkspaces, hook: str, squash: bool
+) -> None:
+    commit_file(ws.directory, "new.txt", "new\n")
+    head = git(ws.root, "rev-parse", "HEAD")
+    place = ws.root / ".git/index.lock"
+    script = f"touch {place}; exit 1" if hook != "post-merge" else f"touch {place}"
+    write_hook(ws.root, hook, script)
+
+    with pytest.raises(GziaError) as raised:
+        spaces.merge(ws, "x", squash=squash)
+
+    tip = git(ws.root, "rev-parse", "harness/x")
+    assert code(raised) == "merge-half-done"
+    assert f"the session's work is safe in harness/x ({tip[:12]}): another git" in raised.value.message
+    assert raised.value.message.endswith(f"one died and left {place}")
+    assert raised.value.hint == f"when no git runs there: rm {place}; then: git reset --merge {head[:12]}"
+    assert picture(ws.root).underway == ["index.lock"]
+    place.unlink()
+    git(ws.root, "reset", "--merge", head[:12])
+    assert files(ws.root) == {"f.txt": files(ws.root)["f.txt"]}
+    assert git(ws.root, "status", "--porcelain") == ""
+
+
+def test_the_commit_after_a_merge_that_stopped_is_an_ordinary_one_and_loses_nothing(
+    ws: Workspace, spaces: GitWorkspaces
+) -> None:
+    (ws.directory / "new.txt").write_text("new\n")
+    write_hook(ws.root, "pre-merge-commit", "touch .git/index.lock; exit 1")
+    with pytest.raises(GziaError) as raised:
+        spaces.merge(ws, "x")
+    assert raised.value.data == {"safety_commit": git(ws.root, "rev-parse", "harness/x")}
+    (ws.root / ".git/hooks/pre-merge-commit").unlink()
+    (ws.root / ".git/index.lock").unlink()
+
+    commit_file(ws.root, "other.txt", "o\n")
+
+    assert git(ws.root, "rev-list", "--parents", "-1", "HEAD").count(" ") == 1
+    assert git(ws.root, "show", "HEAD:new.txt") == "new"
+    assert spaces.merge(ws, "x").notes[0].startswith("Nothing to merge")
+
+
+def test_a_lock_that_goes_in_a_moment_does_not_keep_a_merge_from_being_taken_back(
+    ws: Workspace, spaces: GitWorkspaces
+) -> None:
+    commit_file(ws.directory, "new.txt", "new\n")
+    away = "(sleep 0.05; rm .git/index.lock) >/dev/null 2>&1 &"
+    write_hook(ws.root, "pre-merge-commit", f"touch .git/index.lock; {away}\nexit 1")
+    before = picture(ws.root)
+
+    with pytest.raises(GziaError) as raised:
+        spaces.merge(ws, "x")
+
+    assert code(raised) == "merge-failed"
+    assert picture(ws.root) == before
+
+
+def test_a_merge_that_somebody_else_began_meanwhile_stays(ws: Workspace, spaces: GitWorkspaces) -> None:
+    commit_file(ws.directory, "new.txt", "new\n")
+    other = git(ws.root, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "other")
+    write_hook(ws.root, "commit-msg", f"echo {other} >.git/MERGE_HEAD; touch .git/index.lock; exit 1")
+
+    with pytest.raises(GziaError) as raised:
+        spaces.merge(ws, "x", squash=True)
+
+    assert code(raised) == "merge-half-done"
+    assert (ws.root / ".git/MERGE_HEAD").read_text().strip() == other
+
+
+def test_what_a_hook_said_is_not_cut_in_the_middle_of_a_word(ws: Workspace, spaces: GitWorkspaces) -> None:
+    commit_file(ws.directory, "new.txt", "new\n")
+    write_hook(ws.root, "pre-merge-commit", 'i=0; while [ $i -lt 80 ]; do echo "words$i" >&2; i=$((i+1)); done; exit 1')
+
+    with pytest.raises(GziaError) as raised:
+        spaces.merge(ws, "x")
+
+    said = raised.value.message.partition(": … ")[2].split()
+    assert said[0] in [f"words{number}" for number in range(80)]
+    assert "words79" in said
