@@ -6,8 +6,7 @@ import argparse
 import asyncio
 
 from gzia.cli import faults, settings
-from gzia.cli.run import agent_of
-from gzia.driver.turn import PermissionLevel
+from gzia.cli.run import add_agent_options, agent_of
 from gzia.serve import stdio
 from gzia.serve.options import Choices
 from gzia.session.host import Host
@@ -15,16 +14,7 @@ from gzia.session.host import Host
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument(
-        "-a", "--agent", metavar="AGENT", help="the agent that new sessions start with (see gzia agents)"
-    )
-    parser.add_argument("--agent-command", metavar="COMMAND", help="an ACP agent by its command line")
-    parser.add_argument(
-        "-p",
-        "--permission",
-        choices=[level.value for level in PermissionLevel],
-        help="how much it may do without being asked",
-    )
+    add_agent_options(parser, "the agent that new sessions start with (see gzia agents)")
     parser.add_argument("--isolate", action="store_true", help="new sessions work in a worktree of their own")
 
 

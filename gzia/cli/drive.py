@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 
 from gzia.cli.ask import Asker, terminal
 from gzia.cli.output import READER_GONE
-from gzia.cli.views import View, nobody_reads
+from gzia.cli.views import View
 from gzia.driver.turn import PermissionLevel
 from gzia.errors import FAILED, INTERRUPTED, OK, REFUSED, DeadlineError, GziaError
 from gzia.session.host import Host, Live, Wanted
 from gzia.session.journal import Follower
 from gzia.session.turns import TurnEnd
+from gzia.system.sink import silence
 
 AFTER_DEADLINE = 2.0  # seconds an agent has to stop by itself once a deadline has passed
 TAKE_OUTPUT = 2.0  # seconds the reader of our output has to take the rest
@@ -67,7 +68,7 @@ class Drive:
             return left.status
         except GziaError:
             if not await self._view.close(TAKE_OUTPUT):
-                nobody_reads(1)
+                silence(1)
             raise
 
     async def _all(self, wanted: Wanted, again: bool) -> int:
@@ -179,7 +180,7 @@ class Drive:
         if isinstance(error, BrokenPipeError | ConnectionResetError):
             self._leave(READER_GONE)
         elif not self._leaving.done():
-            nobody_reads(1)
+            silence(1)
             message = f"Standard output cannot be written: {error.strerror}."
             self._leaving.set_exception(GziaError("output-failed", message, "choose another place to write to"))
 

@@ -21,14 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("prompt", nargs="?", help="what the agent shall do; - or nothing reads standard input")
     parser.add_argument("-f", "--file", metavar="FILE", help="read the prompt from FILE")
-    parser.add_argument("-a", "--agent", metavar="AGENT", help="which agent (see gzia agents)")
-    parser.add_argument("--agent-command", metavar="COMMAND", help="an ACP agent by its command line")
-    parser.add_argument(
-        "-p",
-        "--permission",
-        choices=[level.value for level in PermissionLevel],
-        help="how much it may do without being asked",
-    )
+    add_agent_options(parser, "which agent (see gzia agents)")
     parser.add_argument("--model", metavar="MODEL", help="which model, where the agent offers a choice")
     parser.add_argument("--id", metavar="ID", help="the id of the new session")
     parser.add_argument("--base", metavar="REF", help="what the worktree starts from (default: HEAD)")
@@ -41,6 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--idle-timeout", type=durations.seconds, metavar="TIME", help="end it after TIME without a sign"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print the final answer only")
+
+
+def add_agent_options(parser: argparse.ArgumentParser, which: str) -> None:
+    """What chooses an agent and its permission level; ``which`` is the help of ``--agent``."""
+    levels = [level.value for level in PermissionLevel]
+    parser.add_argument("-a", "--agent", metavar="AGENT", help=which)
+    parser.add_argument("--agent-command", metavar="COMMAND", help="an ACP agent by its command line")
+    parser.add_argument("-p", "--permission", choices=levels, help="how much it may do without being asked")
 
 
 def run(args: argparse.Namespace) -> int:

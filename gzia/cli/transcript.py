@@ -60,7 +60,7 @@ class Page:
                 self._tool(id, update)
 
     def _tool(self, id: str, update: dict[str, Any]) -> None:
-        title = self._titles[id] = str(update.get("title") or self._titles.get(id) or update.get("kind") or "tool")
+        title = titled(self._titles, id, update)
         if mark := ENDED.get(str(update.get("status"))):
             self._mark(mark, title)
 
@@ -76,3 +76,9 @@ class Page:
         if not self._at_line_start:
             self._out.text("\n")
             self._at_line_start = True
+
+
+def titled(titles: dict[str, str], id: str, update: dict[str, Any]) -> str:
+    """What a tool call is called: as it says, else as it said before (kept in ``titles``), else by its kind."""
+    titles[id] = str(update.get("title") or titles.get(id) or update.get("kind") or "tool")
+    return titles[id]

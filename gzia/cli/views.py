@@ -9,12 +9,14 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from gzia.cli.output import Output
+from gzia.cli.transcript import ENDED, titled
 from gzia.cli.visible import visible
 from gzia.session.host import Live
 from gzia.session.journal import Entry
 from gzia.session.permissions import POLICY
 from gzia.session.turns import TurnEnd
 from gzia.system.pump import Writer
+from gzia.system.sink import silence
 
 NOTES = 2.0  # seconds that a reader of standard error has at the end
 BACKLOG = 1 << 20  # bytes that may wait for a slow reader; the journal holds the rest
@@ -53,13 +55,6 @@ async def drained(writer: Writer, timeout: float | None) -> bool:
     taken = writer.pending == 0
     await writer.close(0)
     return taken
-
-
-def nobody_reads(fd: int) -> None:
-    """Nobody takes what was written there: what follows must not wait for that."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, fd)
-    os.close(nowhere)
 
 
 class Stdout:
@@ -139,6 +134,11 @@ class Person(Stdout):
 
     asks = True
 
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._titles: dict[str, str] = {}
+        self._at_line_start = True
+
     def start(self, broken: Callable[[OSError], None]) -> None:
         """Open both outputs; nobody listening to the notes is no reason to stop."""
         super().start(broken)
@@ -148,13 +148,8 @@ class Person(Stdout):
         """Write the rest; the notes for as long as anything may take."""
         taken = await super().close(timeout)
         if not await drained(self._notes, NOTES):
-            nobody_reads(2)
+            silence(2)  # nobody takes it: what follows must not wait for that
         return taken
-
-    def __init__(self, out: Output) -> None:
-        self._out = out
-        self._titles: dict[str, str] = {}
-        self._at_line_start = True
 
     def begun(self, live: Live) -> None:
         """Say which session this is and where it works."""
@@ -183,12 +178,9 @@ class Person(Stdout):
     def _tool(self, update: dict[str, Any]) -> None:
         id = str(update.get("toolCallId"))
         new = id not in self._titles
-        title = self._titles[id] = str(update.get("title") or self._titles.get(id) or update.get("kind") or "tool")
-        status = update.get("status")
-        if status == "completed":
-            self._note(("✓", "green"), f" {title}")
-        elif status == "failed":
-            self._note(("✗", "red"), f" {title}")
+        title = titled(self._titles, id, update)
+        if mark := ENDED.get(str(update.get("status"))):
+            self._note(mark, f" {title}")
         elif new:
             self._note(("▸", "dim"), f" {title}")
 

@@ -12,6 +12,7 @@ from gzia.serve.editor import Editor
 from gzia.serve.options import Choices
 from gzia.session.host import Host
 from gzia.system.pump import Reader, Writer
+from gzia.system.sink import silence
 
 LEAVE = 4.0  # seconds for everything to end; what is left then dies with its guardian
 
@@ -57,7 +58,5 @@ async def serve(host: Host, choices: Choices, mistaken: Callable[[Exception], ob
 def private_stdout() -> int:
     """A descriptor for frames; what anything else prints on standard output goes nowhere from now on."""
     frames = os.dup(1)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
+    silence(1)
     return frames

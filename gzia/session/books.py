@@ -19,6 +19,7 @@ from gzia.system import clock
 
 SUMMARY_LIMIT = 200  # characters
 REFUSED = "permission refused"
+GIVEN_UP = "it was given up before its agent had started"
 
 
 class Books:

@@ -29,7 +29,7 @@ from gzia.driver.observation import (
 from gzia.driver.turn import Block, PermissionLevel, Turn
 from gzia.errors import GziaError
 from gzia.session import lines, policy
-from gzia.session.books import Books
+from gzia.session.books import GIVEN_UP, Books
 from gzia.session.calls import Calls
 from gzia.session.journal import Draft, Journal, draft
 from gzia.session.permissions import Permissions
@@ -96,8 +96,7 @@ class Conversation:
 
     def failed(self, error: BaseException) -> None:
         """The agent could not be started."""
-        given_up = "it was given up before its agent had started"
-        self._books.failed(error.message if isinstance(error, GziaError) else given_up)
+        self._books.failed(error.message if isinstance(error, GziaError) else GIVEN_UP)
 
     async def close(self) -> None:
         """End the agent and everything it started, and finish the record.  May be called twice."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from gzia.driver.agent import Agent, Listener
 from gzia.driver.turn import PermissionLevel, Place
 from gzia.errors import GziaError, NotFoundError
 from gzia.events.store import Events
-from gzia.session.books import Books
+from gzia.session.books import GIVEN_UP, Books
 from gzia.session.conversation import Conversation
 from gzia.session.journal import Journal, draft
 from gzia.session.record import Record
@@ -107,7 +108,7 @@ class Host:
                 id=wanted.id, provider=spec.id, permission_level=wanted.level, prompt=wanted.prompt,
                 isolate=wanted.isolate, base=wanted.base, model=wanted.model,
             ),
-            lambda record: self._let_go(service, record, "it was given up before its agent had started"),
+            partial(self._let_go, service),
         )  # fmt: skip
         return await self._started(service, record, spec, wanted)
 
@@ -122,7 +123,7 @@ class Host:
             )
         record = await undone(
             lambda: service.claim(wanted.id),
-            lambda record: self._let_go(service, record, "it was given up before its agent had started"),
+            partial(self._let_go, service),
         )
         return await self._started(service, record, spec, wanted)
 
@@ -168,7 +169,7 @@ class Host:
         books = Books(service.store, Events(service.layout.events(record.id)), record)
         return Live(service, record, Conversation(journal, books, level, start), first_line, posture.modes)
 
-    def _let_go(self, service: Service, record: Record, reason: str) -> None:
+    def _let_go(self, service: Service, record: Record, reason: str = GIVEN_UP) -> None:
         """A session whose agent was never started: a new one is removed, an old one is as it was, with the reason."""
         books = Books(service.store, Events(service.layout.events(record.id)), record)
         books.failed(reason)

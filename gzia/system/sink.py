@@ -92,6 +92,13 @@ def release(fd: int) -> None:
         os.close(fd)
 
 
+def silence(fd: int) -> None:
+    """What is written to ``fd`` from now on goes nowhere, and waits for nobody."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, fd)
+    os.close(nowhere)
+
+
 def _poll(fd: int, events: int) -> int:
     poll = select.poll()
     poll.register(fd, events)
