@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from gzia.driver.observation import Heard
+from gzia.driver.steer import SteerRequest
 from gzia.driver.turn import Turn
 
 
@@ -22,7 +23,7 @@ class AgentFacts:
     capabilities: dict[str, Any] = field(default_factory=dict)
     modes: dict[str, Any] | None = None
     config_options: tuple[dict[str, Any], ...] = ()
-    steering: bool = False
+    steering: str = ""  # the name of the lane by which a running turn can be reached; empty: none
 
 
 class Listener(Protocol):
@@ -55,3 +56,20 @@ class Agent(Protocol):
 
     async def close(self) -> int:
         """End the agent and everything it started; the exit status as a shell would show it.  May be called twice."""
+
+
+@runtime_checkable
+class Steerer(Protocol):
+    """An agent that may be able to take a message into a running turn; whether it can just now, the outcome says."""
+
+    def steer(self, steer_id: str, request: SteerRequest) -> None:
+        """Exactly one SteerObservation with this id follows, within the lane's deadline.
+
+        SteerAdmissionError when too many wait already: then none follows.
+        """
+
+    def withdraw(self, steer_id: str) -> bool:
+        """Give a steer up, if none of it was handed over: its observation is then ``fallback_required``.
+
+        False: it is too late, or there is no such steer.
+        """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, final
 
+from gzia.driver.steer import SteerResult
 from gzia.errors import GziaError
 
 Event = dict[str, Any]  # {"kind": "text_delta", "text": …} and so on: short, derived from the update
@@ -38,6 +39,32 @@ class PromptObservation(NamedTuple):
     def response_sequence(self) -> int:
         """The number of the response's line; 0 when there was none."""
         return self.receive_sequence
+
+
+@final
+class SteerObservation(NamedTuple):
+    """What became of one accepted steer: exactly one for each, before the PromptObservation of its turn.
+
+    ``steer_id`` is the caller's.  ``error`` says more where the agent gave one.
+    """
+
+    steer_id: str
+    result: SteerResult
+    error: GziaError | None = None
+
+    @property
+    def order_sequence(self) -> int:
+        """The effective key in the stream."""
+        return self.result.order_sequence
+
+
+@final
+class PromptAnswered(NamedTuple):
+    """The agent has answered its prompt while a steer is unresolved.
+
+    What follows belongs to no turn any more; the steer's observation and then the PromptObservation come within the
+    grace of the lane.
+    """
 
 
 @final
@@ -82,7 +109,9 @@ class Lost(NamedTuple):
     error: GziaError
 
 
-Heard = UpdateObservation | PromptObservation | Question | QuestionWithdrawn | Notice | Unreadable | Lost
+Observation = PromptObservation | UpdateObservation | SteerObservation
+
+Heard = Observation | PromptAnswered | Question | QuestionWithdrawn | Notice | Unreadable | Lost
 
 
 class Sequencer:

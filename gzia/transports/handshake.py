@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gzia.acp import steering
 from gzia.acp.methods import PROTOCOL_VERSION
 from gzia.agents.base import FILES, AgentSpec, Posture
 from gzia.driver.agent import AgentFacts, Listener
@@ -155,7 +156,6 @@ def resuming(name: str, capabilities: dict[str, Any]) -> str:
 def facts(known: AgentFacts, hello: dict[str, Any], session: dict[str, Any]) -> AgentFacts:
     """The two answers of the handshake as one value."""
     info = hello.get("agentInfo") or {}
-    steering = (hello.get("_meta") or {}).get("steering")
     return replace(
         known,
         agent_session_id=session["sessionId"],
@@ -164,7 +164,7 @@ def facts(known: AgentFacts, hello: dict[str, Any], session: dict[str, Any]) -> 
         capabilities=hello.get("agentCapabilities") or {},
         modes=session.get("modes"),
         config_options=tuple(session.get("configOptions") or ()),
-        steering=isinstance(steering, dict) and steering.get("supported") is True,
+        steering="acp" if steering.is_advertised(hello) else "",
     )
 
 

@@ -66,7 +66,7 @@ def test_a_started_agent_has_told_its_session_and_what_it_can(tmp_path: Path) ->
     assert (agent.facts.name, agent.facts.version) == ("Agent X", "1.2")
     assert agent.facts.capabilities == {"loadSession": True}
     assert agent.facts.modes == new["modes"]
-    assert agent.facts.steering is True
+    assert agent.facts.steering == "acp"
     assert not is_alive(agent.facts.pid, agent.facts.identity)
 
 
