@@ -19,6 +19,7 @@ def _hermetic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Each test has its own empty HOME, and the machine's configuration cannot reach it."""
     before = dict(os.environ)
     home = tmp_path_factory.mktemp("home")
+    (home / ".run").mkdir(mode=0o700)
     for name in set(os.environ) - KEPT:
         del os.environ[name]
     os.environ.update(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,34 @@ def test_a_user_without_a_name_and_a_home_still_has_a_place() -> None:
         assert places() == ("/t/gzia-54321/.config/gzia", "/t/gzia-54321/.local/state/gzia")
     finally:
         os.setreuid(0, 0)
+
+
+def made(directory: Path, mode: int = 0o700) -> Path:
+    directory.mkdir()
+    directory.chmod(mode)
+    return directory
+
+
+def test_sockets_lie_in_the_runtime_directory_of_the_user(tmp_path: Path) -> None:
+    os.environ.update(XDG_RUNTIME_DIR=str(made(tmp_path / "run")), TMPDIR="/t")
+
+    user = os.geteuid()
+    places = [tmp_path / "run" / "gzia", Path(f"/t/gzia-{user}-run"), Path(f"/tmp/gzia-{user}-run")]
+    assert list(paths.runtime_dirs()) == places
+
+
+@pytest.mark.parametrize("value", ["relative", "/no/such/place", "{open}", "{file}"])
+def test_a_runtime_directory_that_is_not_ours_alone_does_not_count(tmp_path: Path, value: str) -> None:
+    (tmp_path / "file").write_text("")
+    place = value.format(open=made(tmp_path / "open", 0o770), file=tmp_path / "file")
+    os.environ.update(XDG_RUNTIME_DIR=place, TMPDIR="/t")
+
+    assert next(paths.runtime_dirs()) == Path(f"/t/gzia-{os.geteuid()}-run")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+def test_the_runtime_directory_of_another_user_does_not_count(tmp_path: Path) -> None:
+    os.chown(made(tmp_path / "run"), 54321, 54321)
+    os.environ.update(XDG_RUNTIME_DIR=str(tmp_path / "run"), TMPDIR="/t")
+
+    assert next(paths.runtime_dirs()) == Path("/t/gzia-0-run")
