@@ -99,6 +99,16 @@ class Output:
         """The bytes of such a line, for somebody who writes them."""
         return self._encoded(line_of(parts, self._colour(STDERR), breaks=False) + "\n")
 
+    def wait(self, seconds: float) -> None:
+        """Do nothing for a while; OutputClosed as soon as nobody reads standard output any more."""
+        import select
+
+        self.flush()
+        poll = select.poll()
+        poll.register(STDOUT, 0)  # the end of a pipe is told unasked: as an error on Linux, as a hang-up on macOS
+        if poll.poll(seconds * 1000):
+            raise OutputClosed
+
     def problem(self, error: GziaError) -> None:
         """An error: a sentence and its hint on standard error, or its document."""
         if self.json:

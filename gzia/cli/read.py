@@ -40,7 +40,7 @@ def _conversation(journal: Path, out: Output) -> None:
     page = transcript.Page(out)
     for line in jsonl.read(journal):
         if line.value is None:
-            out.note(("Warning:", "yellow"), f" a damaged line of the journal was passed over (at byte {line.offset}).")
+            out.note(transcript.WARNING, transcript.damaged(line.offset))
         elif out.json:
             out.document(line.value)
         else:

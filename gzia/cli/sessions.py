@@ -10,6 +10,8 @@ from typing import Any
 
 from gzia.cli.output import Output
 from gzia.cli.visible import Part
+from gzia.errors import NotFoundError, UsageError
+from gzia.session import liveness
 from gzia.session.record import Record, moment
 from gzia.session.service import Service
 from gzia.session.store import DamagedRecord
@@ -34,6 +36,26 @@ def warn(damaged: Iterable[DamagedRecord], out: Output) -> None:
     """A line on standard error for each damaged record."""
     for one in damaged:
         out.note(("Warning:", "yellow"), " ", one.message)
+
+
+def is_open(service: Service, id: str) -> bool:
+    """Whether somebody has the session open; one that was deleted meanwhile is not."""
+    try:
+        return is_held(service.get(id))
+    except NotFoundError:
+        return False
+
+
+def is_held(record: Record) -> bool:
+    """Whether some process has the session open."""
+    return liveness.holder(record) is not None
+
+
+def cursor(number: int, hint: str) -> int:
+    """A cursor that was typed; UsageError ``invalid-cursor``."""
+    if number < 0:
+        raise UsageError("invalid-cursor", f"{number} is not a cursor.", hint)
+    return number
 
 
 def document(record: Record, service: Service) -> dict[str, Any]:

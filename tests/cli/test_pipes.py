@@ -23,8 +23,9 @@ COLOURFUL = {
 EVERY_COMMAND = [
     [], ["--version"], ["--help"], ["agents"], ["agents", "demo"], ["list"], ["show", "one"], ["path", "one"],
     ["diff", "one"], ["diff", "one", "--stat"], ["read", "one"], ["merge", "one", "--dry-run"], ["kill", "one"],
-    ["delete", "one"], ["events", "one"], ["log", "one", "--action", "x"], ["config", "list"], ["config", "path"],
-    ["config", "get", "color"], ["config", "set", "agent", "demo"], ["completion", "zsh"], ["list", "--help"],
+    ["delete", "one"], ["events", "one"], ["log", "one", "--action", "x"],
+    ["watch", "none"], ["events", "none", "--follow"], ["wait", "one", "--timeout", "1ms"], ["config", "list"],
+    ["config", "path"], ["config", "get", "color"], ["config", "set", "agent", "demo"], ["completion", "zsh"], ["list", "--help"],
     ["list", "--bad-flag"], ["lst"], ["show", "none"], ["-C", "/none", "list"], ["acp"], ["config", "get", "none"],
     ["run", "-a", "none", "hi"], ["run", "-a", "demo", "-p", "autonomous", "hi"],
 ]  # fmt: skip
@@ -55,7 +56,7 @@ def test_PRO_10_with_json_there_is_json_and_nothing_else(gzia: Gzia, project: Pa
     answers = {" ".join(words): gzia(*words, "--json", cwd=project, env=COLOURFUL) for words in EVERY_COMMAND}
 
     assert {name: answer for name, answer in answers.items() if not is_pure(answer)} == {}
-    assert {answer.status for answer in answers.values()} == {0, 2, 4, 6}
+    assert {answer.status for answer in answers.values()} == {0, 2, 3, 4, 6}
     assert not any("Traceback" in answer.err for answer in answers.values())
 
 
