@@ -1,8 +1,4 @@
-"""The ACP agent that an editor sees: its requests become sessions, turns and answers.
-
-Requests run side by side, one task each.  A handler is a plain call that registers what its request begins and gives
-what must be awaited, so that a prompt and its cancel in one burst of lines meet in the right order.
-"""
+"""The ACP agent that an editor sees: its requests become sessions, turns and answers."""
 
 from __future__ import annotations
 
@@ -12,18 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from gzia.acp.agent import AgentSide
-from gzia.acp.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED
-from gzia.acp.events import Answer, ClientNotification, ClientRequest, Refused
-from gzia.errors import ConflictError, GziaError, NotFoundError, UsageError
+from gzia.errors import ConflictError, NotFoundError, UsageError
 from gzia.serve import answers
+from gzia.serve.desk import Begun, Desk, Handler, Told
 from gzia.serve.options import Choices
 from gzia.serve.session import EditorSession
 from gzia.serve.wire import Wire
 from gzia.session.host import Host, Wanted
 from gzia.session.ids import SessionId, parse
 from gzia.system.pump import Writer
-
-Handler = Callable[[dict[str, Any]], Awaitable[Any]]
 
 
 class Editor:
@@ -33,13 +26,10 @@ class Editor:
         self._side = AgentSide()
         self._wire = Wire(self._side, writer)
         self._host = host
-        self._mistaken = mistaken
         self._choices = choices
         self._capabilities: dict[str, Any] = {}
         self._sessions: dict[str, EditorSession] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._running: dict[Any, str] = {}  # open session/prompt requests -> session id
-        self._methods: dict[str, Handler] = {
+        methods: dict[str, Handler] = {
             "initialize": self._initialize,
             "authenticate": self._authenticate,
             "session/new": self._new,
@@ -51,65 +41,13 @@ class Editor:
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_option,
         }
-
-    # -- bytes -------------------------------------------------------------------------------------------------------
+        self._desk = Desk(self._wire, methods, self._cancelled, mistaken)
 
     def received(self, data: bytes) -> None:
         """Take bytes from the editor (b"" at its end)."""
         for event in self._side.receive_data(data):
-            if isinstance(event, ClientRequest):
-                self._requested(event)
-            elif isinstance(event, ClientNotification):
-                self._notified(event)
-            elif isinstance(event, Answer | Refused):
-                self._wire.settle(event)
+            self._desk.take(event)
         self._wire.flush()
-
-    def _requested(self, event: ClientRequest) -> None:
-        handler = self._methods.get(event.method)
-        if handler is None:
-            self._side.reply_error(event.id, METHOD_NOT_FOUND, f"gzia does not offer {event.method}")
-            return
-        if event.method == "session/prompt":
-            self._running[event.id] = event.params["sessionId"]
-        try:
-            result = handler(event.params or {})
-        except GziaError as error:
-            self._running.pop(event.id, None)
-            self._side.reply_error(event.id, *answers.error(error))
-            return
-        work = asyncio.create_task(self._answered(event, result))
-        self._tasks.add(work)
-        work.add_done_callback(self._tasks.discard)
-
-    async def _answered(self, event: ClientRequest, coming: Awaitable[Any]) -> None:
-        try:
-            result = await coming
-        except GziaError as error:
-            self._wire.reply_error(event.id, *answers.error(error))
-        except Exception as bug:  # noqa: BLE001  # one request's bug must not take the other sessions along
-            self._mistaken(bug)
-            self._wire.reply_error(event.id, INTERNAL_ERROR, f"a bug in gzia: {type(bug).__name__}")
-        except asyncio.CancelledError:
-            self._wire.reply_error(event.id, REQUEST_CANCELLED, "the session was closed")
-            raise
-        else:
-            self._wire.reply(event.id, result)
-            if event.method == "session/new":
-                self._sessions[result["sessionId"]].attach()
-        finally:
-            self._running.pop(event.id, None)
-
-    def _notified(self, event: ClientNotification) -> None:
-        params = event.params if isinstance(event.params, dict) else {}
-        if event.method == "session/cancel":
-            session = self._sessions.get(params.get("sessionId", ""))
-        elif event.method == "$/cancel_request":
-            session = self._sessions.get(self._running.get(params.get("requestId"), ""))
-        else:
-            return
-        if session:
-            session.cancel()
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
@@ -124,7 +62,7 @@ class Editor:
         session = self._made(params, "")
         described = await session.open()
         self._sessions[session.id] = session
-        return {"sessionId": session.id, **described}
+        return Told({"sessionId": session.id, **described}, session.attach)
 
     async def _reopen(self, params: dict[str, Any], *, replay: bool) -> Any:
         id = parse(params["sessionId"])
@@ -146,8 +84,13 @@ class Editor:
         directory = absolute(params["cwd"]) if params.get("cwd") else Path.cwd()
         return {"sessions": await asyncio.to_thread(self._host.known, directory)}
 
-    def _prompt(self, params: dict[str, Any]) -> Awaitable[Any]:
-        return self._session(params).prompt(params["prompt"])
+    def _prompt(self, params: dict[str, Any]) -> Begun:
+        session = self._session(params)
+        return Begun(session.prompt(params["prompt"]), session.cancel)
+
+    def _cancelled(self, session_id: str) -> None:
+        if session := self._sessions.get(session_id):
+            session.cancel()
 
     def _close(self, params: dict[str, Any]) -> Awaitable[Any]:
         session = self._session(params)
@@ -173,10 +116,9 @@ class Editor:
 
     async def close(self) -> None:
         """End every session and what it started."""
-        for task in self._tasks:
-            task.cancel()
+        open = self._desk.stop()
         sessions, self._sessions = list(self._sessions.values()), {}
-        await asyncio.gather(*(session.close() for session in sessions), *self._tasks, return_exceptions=True)
+        await asyncio.gather(*(session.close() for session in sessions), *open, return_exceptions=True)
 
 
 async def closed(closing: Awaitable[None]) -> dict[str, Any]:

@@ -1,0 +1,161 @@
+"""What one client of a live session sees and does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from gzia.acp import content
+from gzia.errors import UsageError
+from gzia.serve.pump import Pump
+from gzia.serve.questions import Questions
+from gzia.serve.wire import Wire
+from gzia.session.conversation import Conversation
+from gzia.session.host import Live
+from gzia.session.journal import Entry, dumps
+from gzia.session.turns import TurnEnd
+
+AUTONOMOUS = "autonomous"
+Options = Callable[[], list[dict[str, Any]]]
+
+
+class Seat:
+    """One client's place in a live session; ``name`` is how the journal calls it.
+
+    ``ahead`` are gzia's own config options, shown to this client before those of the agent.
+    """
+
+    def __init__(self, wire: Wire, live: Live, name: str, ahead: Options = list) -> None:
+        self.live = live
+        self._wire = wire
+        self._name = name
+        self._ahead = ahead
+        self._pump: Pump | None = None
+        self._questions: Questions | None = None
+        self._history_until = 0  # the last line that is history for this client
+
+    @property
+    def conversation(self) -> Conversation:
+        """The live conversation."""
+        return self.live.conversation
+
+    # -- seeing ------------------------------------------------------------------------------------------------------
+
+    def can_answer(self) -> None:
+        """From now on the client is asked for permissions, as soon as it sees the session."""
+        if self._questions is None:
+            self._questions = Questions(self._wire, self.live.id, self.conversation, self._name)
+
+    def attach(self, cursor: int, history_until: int = 0) -> None:
+        """Begin to send updates, those after line ``cursor``; up to ``history_until`` with what was asked."""
+        self.can_answer()
+        self._history_until = history_until
+        follower = self.conversation.journal.follow(cursor)
+        self._pump = Pump(self.live.id, follower, self._wire, self._merged, self._line)
+
+    async def reached(self, n: int) -> None:
+        """Wait until the client was sent line ``n``, if it sees the session."""
+        if self._pump:
+            await self._pump.reached(n)
+
+    async def ended(self) -> None:
+        """Wait until the client was sent all of a session that has ended, if it sees the session."""
+        if self._pump:
+            await asyncio.wait([self._pump.task])
+
+    # -- being told --------------------------------------------------------------------------------------------------
+
+    def described(self) -> dict[str, Any]:
+        """The session as the client is told: modes, config options, and what gzia adds."""
+        facts, record = self.conversation.facts, self.live.record
+        about = {
+            "session": self.live.id,
+            "agent": {"id": record.provider, "name": facts.name, "version": facts.version},
+            "isolated": record.is_isolated,
+            "directory": self.live.directory,
+        }
+        shown = {"configOptions": self.config_options(), "_meta": {"gzia": about}}
+        return {**shown, "modes": facts.modes} if facts.modes else shown
+
+    def config_options(self) -> list[dict[str, Any]]:
+        """gzia's options and the agent's."""
+        return [*self._ahead(), *self.conversation.facts.config_options]
+
+    # -- doing -------------------------------------------------------------------------------------------------------
+
+    def prompt(self, blocks: list[dict[str, Any]]) -> Awaitable[dict[str, Any]]:
+        """Register a turn; its answer comes after all that the turn said."""
+        problem = content.unsupported(blocks, self.conversation.facts.capabilities.get("promptCapabilities") or {})
+        if problem:
+            raise UsageError("unsupported-content", problem, "leave it out or choose another agent")
+        return self._told(self.conversation.prompt(blocks))
+
+    async def _told(self, ended: Awaitable[TurnEnd]) -> dict[str, Any]:
+        end = await ended
+        await self.reached(self.conversation.journal.n)
+        return answer_of(end)
+
+    async def set_mode(self, mode: str) -> dict[str, Any]:
+        """Put the agent into one of its own modes."""
+        self._check_mode(mode)
+        await self.conversation.call("session/set_mode", {"modeId": mode})
+        return {}
+
+    async def set_option(self, option: str, value: Any) -> dict[str, Any]:
+        """Change an option of the agent; the result is the full list."""
+        if any(one["id"] == option and is_mode(one) for one in self.conversation.facts.config_options):
+            self._check_mode(value)
+        params = {"configId": option, "value": value, **({"type": "boolean"} if isinstance(value, bool) else {})}
+        self.conversation.changed(await self.conversation.call("session/set_config_option", params))
+        return {"configOptions": self.config_options()}
+
+    def _check_mode(self, mode: Any) -> None:
+        """A mode of the agent must not lift the permission level of the session."""
+        level, held = str(self.live.record.permission_level), self.live.held
+        if level != AUTONOMOUS and held and mode not in held:
+            raise UsageError(
+                "mode-not-allowed", f"The mode “{mode}” would lift the permission level “{level}”.",
+                f"choose one of: {', '.join(sorted(held))}; or another permission in a new session",
+            )  # fmt: skip
+
+    # -- lines of the journal ----------------------------------------------------------------------------------------
+
+    def _line(self, entry: Entry) -> None:
+        if entry.kind == "permission" and self._questions:
+            self._questions.line(entry.body)
+        elif entry.kind == "notice":
+            self._notice(entry.body)
+        elif entry.n <= self._history_until and entry.body.get("input") == "prompt":
+            self._said(entry.body["blocks"])
+
+    def _said(self, blocks: list[dict[str, Any]]) -> None:
+        """What the person asked, as history.  In a live turn the editor shows it by itself."""
+        for block in blocks:
+            self._wire.side.update(self.live.id, {"sessionUpdate": "user_message_chunk", "content": block})
+
+    def _notice(self, body: dict[str, Any]) -> None:
+        params = body["params"]
+        if isinstance(params, dict) and "sessionId" in params:
+            params = {**params, "sessionId": self.live.id}
+        self._wire.notify(body["method"], params)
+
+    def _merged(self, update: str) -> str:
+        """An agent's list of config options with gzia's in front."""
+        value = json.loads(update)
+        if value.get("sessionUpdate") != "config_option_update":
+            return update
+        return dumps({**value, "configOptions": [*self._ahead(), *value["configOptions"]]})
+
+
+def is_mode(option: dict[str, Any]) -> bool:
+    """Whether a config option of an agent chooses its mode."""
+    return option.get("category") == "mode" or option.get("id") == "mode"
+
+
+def answer_of(end: TurnEnd) -> dict[str, Any]:
+    """The result of ``session/prompt``; raises what ended the turn without one."""
+    if end.error:
+        raise end.error
+    return {**end.result, "stopReason": end.stop_reason}
