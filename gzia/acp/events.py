@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from gzia.jsonrpc.messages import Closed, Noise, RequestId, RpcError
 
@@ -71,6 +71,7 @@ class Mistake(NamedTuple):
 
     why: str
     line: bytes
+    kind: Literal["", "no message", "too long"] = ""
 
 
 Event: TypeAlias = (

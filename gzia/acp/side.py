@@ -89,11 +89,11 @@ class Side:
             case Request():
                 return [self._requested(event)]
             case TooLong():
-                return self._lost("was too long and was skipped", event.head)
+                return self._lost(Mistake("was too long and was skipped", event.head, "too long"))
             case Unreadable():
-                return self._lost(f"could not be read: {event.why}", event.head)
+                return self._lost(Mistake(f"could not be read: {event.why}", event.head, "no message"))
             case PeerMistake():
-                return [Mistake(event.why, event.line)]
+                return [Mistake(event.why, event.line, "" if event.is_message else "no message")]
             case Noise() | Closed():
                 return [event]
             case Taught():
@@ -139,14 +139,14 @@ class Side:
             return Mistake(f"unknown request {method[:200]}", to_bytes(event.text)[:KEPT])
         return self._asked(ident, method, params)
 
-    def _lost(self, why: str, head: bytes) -> list[Event]:
+    def _lost(self, what: Mistake) -> list[Event]:
         """A line is lost.  An answer leaves nobody waiting: all open requests fail; a question is answered."""
-        found = _FIRST_KEY.search(head)
-        lost = Mistake(f"a line of the {self._peer} {why}", head)
+        found = _FIRST_KEY.search(what.line)
+        lost = what._replace(why=f"a line of the {self._peer} {what.why}")
         if found and found.group(1) == b"method":
-            self._answer_lost(why, head)
+            self._answer_lost(what.why, what.line)
             return [lost]
-        error = RpcError(INTERNAL_ERROR, f"an answer of the {self._peer} {why}")
+        error = RpcError(INTERNAL_ERROR, f"an answer of the {self._peer} {what.why}")
         return [lost, *map(self._answered, self._connection.give_up(error))]
 
     def _answer_lost(self, why: str, head: bytes) -> None:

@@ -188,7 +188,7 @@ class Connection:
         answerable = ident is not None and type(ident) in _ID_TYPES and (type(ident), ident) not in self._owed
         if answerable or not self._expects_noise:
             self._answer_error(ident if answerable else None, code, why)
-        return PeerMistake(why, line[:KEPT])
+        return PeerMistake(why, line[:KEPT], is_message=False)
 
     # -- to the wire --
 

@@ -77,6 +77,7 @@ class PeerMistake(NamedTuple):
 
     why: str
     line: bytes
+    is_message: bool = True  # else the line is none of JSON-RPC at all
 
 
 class TooLong(NamedTuple):

@@ -188,12 +188,21 @@ def test_bad_json_is_answered_and_an_over_long_line_too() -> None:
 
     events = side.receive_data(b"{oops\n" + b"x" * 51 + b"\n[]\n")
 
-    assert [type(event) for event in events] == [Mistake, Mistake, Mistake]
+    kinds = [event.kind for event in events if isinstance(event, Mistake)]
+    assert kinds == ["no message", "too long", "no message"]
     assert [(message["id"], message["error"]["code"]) for message in sent(side)] == [
         (None, -32700),
         (None, -32600),
         (None, -32600),
     ]
+
+
+def test_a_message_that_asks_for_something_wrong_is_a_message() -> None:
+    side = AgentSide()
+
+    events = side.receive_data(line(id=1, method="no/such") + line(id=2, method="session/list", params={"cwd": 5}))
+
+    assert [event.kind for event in events if isinstance(event, Mistake)] == ["", ""]
 
 
 def test_an_over_long_answer_of_the_editor_fails_what_we_asked() -> None:

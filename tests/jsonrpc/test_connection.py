@@ -149,7 +149,7 @@ def test_from_an_editor_a_line_that_is_not_json_is_answered_with_parse_error(lin
 def test_from_an_editor_json_that_is_not_an_object_is_an_invalid_request(line: bytes) -> None:
     connection = Connection()
 
-    assert connection.receive_data(line + b"\n") == [PeerMistake("not a JSON object", line)]
+    assert connection.receive_data(line + b"\n") == [PeerMistake("not a JSON object", line, is_message=False)]
     assert errors(connection) == [error(-32600)]
 
 
@@ -175,7 +175,9 @@ def test_blank_lines_are_nothing(make: Any) -> None:
 def test_from_an_editor_invalid_utf8_is_a_parse_error() -> None:
     connection = Connection()
 
-    assert connection.receive_data(b'{"method":"\xff"}\n') == [PeerMistake("not UTF-8", b'{"method":"\xff"}')]
+    assert connection.receive_data(b'{"method":"\xff"}\n') == [
+        PeerMistake("not UTF-8", b'{"method":"\xff"}', is_message=False)
+    ]
     assert errors(connection) == [error(-32700)]
 
 
