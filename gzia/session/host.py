@@ -88,16 +88,7 @@ class Host:
 
     def known(self, directory: Path) -> list[dict[str, Any]]:
         """The sessions of a project, the newest first, as ACP's ``session/list`` tells them.  Blocks."""
-        records = reversed(Service(directory).list().records)
-        return [
-            {
-                "sessionId": record.id,
-                "cwd": str(record.worktree_dir or record.working_dir or directory),
-                "title": record.title or record.initial_prompt.strip()[:TITLE_LIMIT] or None,
-                "updatedAt": record.finished_at or record.started_at,
-            }
-            for record in records
-        ]
+        return [listed(record, directory) for record in reversed(Service(directory).list().records)]
 
     async def begin(self, wanted: Wanted) -> Live:
         """A new session with a started agent.  When the agent does not start, nothing is left of it."""
@@ -176,6 +167,16 @@ class Host:
         books.closed()
         if not books.turns:
             service.discard(record.id)
+
+
+def listed(record: Record, directory: Path) -> dict[str, Any]:
+    """A session as ``session/list`` tells it; ``directory`` is where it is looked at from."""
+    return {
+        "sessionId": record.id,
+        "cwd": str(record.worktree_dir or record.working_dir or directory),
+        "title": record.title or record.initial_prompt.strip()[:TITLE_LIMIT] or None,
+        "updatedAt": record.finished_at or record.started_at,
+    }
 
 
 def place_of(record: Record, root: Path) -> str:
