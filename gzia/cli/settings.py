@@ -27,6 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "timeout": None,
     "idle_timeout": None,
     "color": "auto",
+    "steer.fallback": "refuse",
 }
 OF_A_PROJECT = {"agent", "model", "timeout", "idle_timeout"}
 
@@ -80,6 +81,11 @@ class Settings:
         return self._seconds("idle_timeout")
 
     @property
+    def steer_fallback(self) -> str:
+        """What becomes of a steer that was not delivered: ``queue``, ``refuse`` or ``interrupt``."""
+        return str(self.value("steer.fallback"))
+
+    @property
     def permission(self) -> PermissionLevel:
         """How much an agent may do unasked."""
         return PermissionLevel(self.value("permission"))
@@ -107,7 +113,7 @@ def load(directory: Path, *, root: Path | None = None) -> Settings:
         settings_file.of_user(),
         settings_file.of_project(root or GitWorkspaces().project_root(directory)[0]),
     )
-    own, shared = settings_file.read(user) or {}, _of_project(project, user)
+    own, shared = _flat(settings_file.read(user) or {}), _of_project(project, user)
     layers = [
         *((key, Setting(value, "default")) for key, value in DEFAULTS.items()),
         *((key, Setting(value, str(user))) for key, value in own.items()),
@@ -121,7 +127,7 @@ def load(directory: Path, *, root: Path | None = None) -> Settings:
 def _of_project(path: Path, user: Path) -> dict[str, Any]:
     document = settings_file.parse(path) or {}
     for key in document:
-        if key in {*DEFAULTS, "agents"} - OF_A_PROJECT:
+        if key in {*DEFAULTS, "agents", "steer"} - OF_A_PROJECT:
             raise UsageError(
                 "setting-not-allowed-here", f"{path}: a project may not set “{key}”.",
                 f"put it into {user}, if it is meant", data={"key": key, "file": str(path)},
@@ -131,11 +137,17 @@ def _of_project(path: Path, user: Path) -> dict[str, Any]:
     return document
 
 
+def _flat(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the members of ``[steer]`` under their whole names as well."""
+    return {**document, **{f"steer.{key}": value for key, value in document.get("steer", {}).items()}}
+
+
 def _of_environment() -> list[tuple[str, Setting]]:
-    names = {key: f"GZIA_{key.upper()}" for key in DEFAULTS}
+    names = {key: f"GZIA_{key.upper().replace('.', '_')}" for key in DEFAULTS}
     found = {key: os.environ[name] for key, name in names.items() if os.environ.get(name)}
     for key, value in found.items():
-        settings_file.check({key: value}, names[key])
+        table, _, member = key.rpartition(".")
+        settings_file.check({table: {member: value}} if table else {key: value}, names[key])
     return [(key, Setting(value, names[key])) for key, value in found.items()]
 
 

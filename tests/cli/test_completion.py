@@ -18,7 +18,10 @@ from tests.cli.conftest import GZIA, Call
 CASES = {
     "gzia sh": ["show"],
     "gzia ac": ["acp"],
-    "gzia acp ": ["serve"],
+    "gzia acp ": ["serve", "attach"],
+    "gzia acp attach f": ["first"],
+    "gzia steer s": ["second"],
+    "gzia wait --for i": ["idle", "input-needed"],
     "gzia show ": ["second", "first"],
     "gzia --json show f": ["first"],
     "gzia -C . delete first s": ["second"],

@@ -34,6 +34,7 @@ def test_what_is_set_can_be_got_and_is_listed_with_its_source(call: Call) -> Non
         ["timeout", "-", "default"],
         ["idle_timeout", "-", "default"],
         ["color", "auto", "default"],
+        ["steer.fallback", "refuse", "default"],
         ["agents.mine.command", "my", "agent", str(config_file())],
     ]
 

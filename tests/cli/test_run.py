@@ -352,7 +352,7 @@ def test_PRO_03_an_agent_that_ignores_sigterm_is_killed(repo: Path, tmp_path: Pa
         **prompt({"say": "a"}, {"wait": "never"}),
     }
 
-    done = run(repo, {**script, "session/cancel": []}, "--timeout", "300ms", "go")
+    done = run(repo, {**script, "session/cancel": []}, "--timeout", "1s", "go")
 
     assert (done.returncode, done.stdout) == (3, "a")
 

@@ -283,7 +283,21 @@ def test_what_means_nothing_is_refused_with_status_2(service: Service, call: Cal
 
 
 WRONG = ["../../victim", "..", ".", "", "/etc/passwd", "a/b", "a\\b", "CON", "x\n", "a" * 5000, "one.json", "ONE", "-"]
-ON_A_SESSION = ["show", "path", "diff", "read", "merge", "kill", "delete", "events", "log", "watch", "wait"]
+ON_A_SESSION = [
+    "show",
+    "path",
+    "diff",
+    "read",
+    "merge",
+    "kill",
+    "delete",
+    "events",
+    "log",
+    "watch",
+    "wait",
+    "steer",
+    "cancel",
+]
 
 
 @pytest.mark.parametrize(

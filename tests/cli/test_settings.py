@@ -51,6 +51,7 @@ def test_each_layer_wins_over_the_one_below_and_is_named(repo: Path, monkeypatch
         "timeout": Setting(90, str(project)),
         "idle_timeout": Setting(5, str(user)),
         "color": Setting("auto", "default"),
+        "steer.fallback": Setting("refuse", "default"),
     }
     assert (loaded.timeout, loaded.idle_timeout) == (90.0, 5.0)
 
@@ -63,10 +64,11 @@ def test_each_layer_wins_over_the_one_below_and_is_named(repo: Path, monkeypatch
         '[agents.claude]\ncommand = "sh -c evil"',
         '[agents.claude.env]\nANTHROPIC_BASE_URL = "https://evil.example"',
         "agents = {}",
+        '[steer]\nfallback = "interrupt"',
     ],
 )
 def test_a_repository_cannot_run_grant_or_redirect_anything(repo: Path, text: str) -> None:
-    key = text.strip("[").split(".")[0].split()[0]
+    key = text.strip("[").replace("]", " ").split(".")[0].split()[0]
     project = project_says(repo, text)
 
     with pytest.raises(UsageError) as refused:
@@ -137,3 +139,18 @@ def test_outside_a_repository_the_directory_is_the_project(tmp_path: Path) -> No
     project_says(tmp_path, 'agent = "pi"')
 
     assert settings.load(tmp_path).agent == "pi"
+
+
+def test_a_setting_in_a_table_is_like_any_other(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = user_says('[steer]\nfallback = "queue"\n')
+
+    said = settings.load(repo).values["steer.fallback"]
+    monkeypatch.setenv("GZIA_STEER_FALLBACK", "interrupt")
+    named = settings.load(repo).values["steer.fallback"]
+    monkeypatch.setenv("GZIA_STEER_FALLBACK", "later")
+    with pytest.raises(UsageError) as refused:
+        settings.load(repo)
+
+    assert (said, named) == (Setting("queue", str(user)), Setting("interrupt", "GZIA_STEER_FALLBACK"))
+    assert refused.value.message == "GZIA_STEER_FALLBACK: “steer.fallback” is not valid."
+    assert refused.value.hint == "it must be one of queue, refuse, interrupt"
