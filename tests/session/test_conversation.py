@@ -192,7 +192,7 @@ def test_ACP_03_a_prompt_and_its_cancel_in_one_burst_end_cancelled(tmp_path: Pat
 
 
 def test_an_agent_that_ignores_a_cancel_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gzia.session.conversation.INTERRUPT", 0.2)
+    monkeypatch.setattr("gzia.session.runner.INTERRUPT", 0.2)
 
     end = cancelled_turn(tmp_path, {**prompt({"say": "a"}, {"wait": "never"}), "session/cancel": []})
 
