@@ -20,11 +20,12 @@ TIMEOUT = 120  # seconds for one command: a cold start of the slowest agent take
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """``within`` starts a program beside the fake model; ``env`` is the whole environment."""
+    """``within`` starts a program beside the fake model; ``env`` is the whole environment; ``log`` is the model's."""
 
     agent: str
     repo: Path
     env: dict[str, str]
+    log: Path
     within: tuple[str, ...] = ()
 
     @property
@@ -55,6 +56,11 @@ class World:
         serve = shlex.join([str(lab.GZIA), "acp", "serve", "-a", self.agent])
         return [str(lab.install("acpx")), "--agent", serve, *arguments]
 
+    def requests(self) -> list[dict[str, Any]]:
+        """What the model was asked so far: ``t`` (Unix seconds), the last six ``messages`` ([role, text])."""
+        text = self.log.read_text(encoding="utf-8")
+        return [line for line in lines(text[: text.rfind("\n") + 1]) if "messages" in line]
+
     def left_running(self) -> list[str]:
         """The command lines of processes of this world (Linux)."""
         mark, found = f"HOME={self.env['HOME']}".encode(), []
@@ -72,15 +78,16 @@ def world(agent: str, home: Path, repo: Path) -> Iterator[World]:
     """A world for ``agent`` of the lab, or for the demo agent."""
     (home / "tmp").mkdir()
     if agent == "demo":
-        yield World(agent, repo, environment(home, {}))
+        yield World(agent, repo, environment(home, {}), Path(os.devnull))
         return
-    with fake_model(home) as (pid, port):
+    log = home / "model.jsonl"
+    with fake_model(log) as (pid, port):
         spec = lab.agents().SPECS[agent]
         spec.setup(home, repo, port)
         # The lab's own choice of a permission mode would help: gzia must set it.
         own = {name: value for name, value in spec.environment(home, port).items() if name != "INITIAL_AGENT_MODE"}
         inside = ("nsenter", "-t", str(pid), "-n", "--") if lab.alone() else ()
-        yield World(agent, repo, environment(home, own, lab.install(agent).parent), inside)
+        yield World(agent, repo, environment(home, own, lab.install(agent).parent), log, inside)
 
 
 def environment(home: Path, own: dict[str, str], *programs: Path) -> dict[str, str]:
@@ -95,11 +102,11 @@ def environment(home: Path, own: dict[str, str], *programs: Path) -> dict[str, s
 
 
 @contextmanager
-def fake_model(home: Path) -> Iterator[tuple[int, int]]:
-    """The lab's model server: the process to enter the network of, and its port."""
+def fake_model(log: Path) -> Iterator[tuple[int, int]]:
+    """The lab's model server, which writes down what it is asked: the process to enter the network of, and its port."""
     script = lab.find()
     assert script is not None
-    command = [*lab.alone(), sys.executable, str(script / "fake_llm.py"), "--port", "0"]
+    command = [*lab.alone(), sys.executable, str(script / "fake_llm.py"), "--port", "0", "--log", str(log)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"PATH": os.environ["PATH"]}) as process:
         try:
             assert process.stdout is not None
