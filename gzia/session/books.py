@@ -12,7 +12,7 @@ from gzia.driver.observation import UpdateObservation
 from gzia.errors import FAILED, OK, GziaError
 from gzia.events.model import Event, Stage, Status
 from gzia.events.store import Events
-from gzia.session.record import Record
+from gzia.session.record import ANSWER, AWAITS, PROMPT, Record
 from gzia.session.store import FileStore
 from gzia.session.turns import TurnEnd
 from gzia.system import clock
@@ -38,6 +38,8 @@ class Books:
         self._id = record.id
         self._agent = record.provider
         self._tools: dict[str, Observed] = {}
+        self._awaits = ""  # what the session waits for while nobody is asked
+        self._is_asking = False
 
     def take_problem(self) -> GziaError | None:
         """What could not be written since the last time."""
@@ -46,12 +48,14 @@ class Books:
 
     # -- the record --------------------------------------------------------------------------------------------------
 
-    def agent_started(self, facts: AgentFacts) -> dict[str, Any]:
+    def agent_started(self, facts: AgentFacts, *, idle: bool) -> dict[str, Any]:
         """A process of the agent runs and its conversation is open; what the record now says."""
+        self._awaits = PROMPT if idle else ""
 
         def change(record: Record) -> None:
             record.pid, record.pid_identity = facts.pid, facts.identity
             record.agent_session_id = facts.agent_session_id
+            _await(record, self._awaits)
             record.metadata["agent"] = {"name": facts.name, "version": facts.version}
 
         said = self._change(change)
@@ -60,21 +64,39 @@ class Books:
 
     def turn_started(self, number: int) -> None:
         """A turn runs."""
+        self._awaits = ""
 
         def change(record: Record) -> None:
             record.status, record.finished_at, record.exit_code, record.reason = "running", None, None, ""
             record.metadata["turns"] = number
+            _await(record, "")
 
         self._change(change)
         self._note("turn", "PENDING", None, {"turn": number})
 
-    def turn_ended(self, end: TurnEnd) -> None:
-        """A turn is over: the session is completed until the next one, or failed."""
+    def asking(self, is_asking: bool) -> None:
+        """Whether a person is being asked; the record says so, for those who look from outside."""
+        if is_asking != self._is_asking:
+            self._is_asking = is_asking
+            self._change(lambda record: _await(record, ANSWER if is_asking else self._awaits))
+
+    def agent_gone(self) -> None:
+        """The process of the agent has ended."""
+
+        def change(record: Record) -> None:
+            record.pid, record.pid_identity = None, ""
+
+        self._change(change)
+
+    def turn_ended(self, end: TurnEnd, *, more: bool) -> None:
+        """A turn is over: the session is completed until the next one, or failed.  With ``more`` it goes on at once."""
 
         def change(record: Record) -> None:
             if record.status == "killed":
                 return
-            if end.error:
+            if more:
+                pass
+            elif end.error:
                 record.finish("failed", clock.now(), exit_code=FAILED, reason=end.error.message)
             else:
                 why = why_ended(end)
@@ -82,6 +104,10 @@ class Books:
             record.summary = end.message.strip()[:SUMMARY_LIMIT] or record.summary
 
         self._change(change)
+        self.turn_dropped(end)
+
+    def turn_dropped(self, end: TurnEnd) -> None:
+        """A turn is over; where it only waited, the record has nothing to say about it."""
         status: Status = "OK" if end.stop_reason == "end_turn" and not end.error else "FAILED"
         error = end.error.message if end.error else why_ended(end)
         self._note("turn", "FINISH", status, {"turn": end.number, "stop_reason": end.stop_reason}, error)
@@ -96,6 +122,7 @@ class Books:
         def change(record: Record) -> None:
             record.pid = record.host_pid = None
             record.pid_identity = record.host_identity = ""
+            _await(record, "")
             if record.status == "running":
                 record.finish("completed", clock.now(), exit_code=OK)
 
@@ -148,6 +175,13 @@ class Books:
             )
         except GziaError as problem:
             self._problem = self._problem or problem
+
+
+def _await(record: Record, what: str) -> None:
+    if what:
+        record.metadata[AWAITS] = what
+    else:
+        record.metadata.pop(AWAITS, None)
 
 
 def why_ended(end: TurnEnd) -> str:

@@ -9,9 +9,11 @@ from gzia.driver.observation import (
     Heard,
     Lost,
     Notice,
+    PromptAnswered,
     PromptObservation,
     Question,
     QuestionWithdrawn,
+    SteerObservation,
     Unreadable,
     UpdateObservation,
 )
@@ -21,7 +23,9 @@ from gzia.session.calls import Calls
 from gzia.session.journal import Draft, draft
 from gzia.session.link import Link
 from gzia.session.permissions import Permissions
+from gzia.session.queue import Queue
 from gzia.session.runner import Runner
+from gzia.session.steers import Steers
 from gzia.session.turns import Running
 from gzia.session.writing import Pen
 
@@ -30,12 +34,21 @@ class Hearing:
     """Hears the agent of one conversation."""
 
     def __init__(
-        self, link: Link, pen: Pen, runner: Runner, permissions: Permissions, calls: Calls, books: Books
+        self,
+        queue: Queue,
+        link: Link,
+        pen: Pen,
+        runner: Runner,
+        steers: Steers,
+        permissions: Permissions,
+        calls: Calls,
+        books: Books,
     ) -> None:
-        self.is_closing = False  # the agent's end is no news then
+        self._queue = queue
         self._link = link
         self._pen = pen
         self._runner = runner
+        self._steers = steers
         self._permissions = permissions
         self._calls = calls
         self._books = books
@@ -44,36 +57,64 @@ class Hearing:
         """Take what the agent did, in order (see gzia.driver.agent.Listener)."""
         drafts: list[Draft] = []
         endings: list[tuple[Running, PromptObservation]] = []
-        current, connection = self._runner.current, self._link.connection
-        turn = current if current and current.was_sent else None
+        current, connection, sequencer = self._queue.running, self._link.connection, self._link.sequencer
+        running = current if current and current.was_sent else None
+        turn = running if running and not running.is_answered else None
+        unproven = self._steers.unproven
+        floor, order = sequencer.last, 0
         for item in batch:
             if type(item) is UpdateObservation:
+                if item.order_sequence < floor:  # this side has counted on, for something of its own
+                    item = item._replace(order_sequence=floor)
+                order = item.order_sequence
                 drafts.append(lines.update(item, turn.number if turn else None, connection))
                 kind = item.event["kind"]
                 if turn:
+                    if unproven:
+                        self._steers.saw(turn, item)
                     turn.saw(item.event)
                 if kind != "text_delta" and kind != "thinking_delta":
                     self._saw(item)
+                continue
+            sequencer.received(order)
+            if isinstance(item, SteerObservation):
+                self._steers.observed(self._lifted(item), drafts)
+            elif isinstance(item, PromptAnswered):
+                if running:
+                    running.is_answered, turn = True, None
             elif isinstance(item, PromptObservation | Lost):
-                ending = item if isinstance(item, PromptObservation) else self._lost(item, turn, drafts)
-                if turn:
-                    drafts += self._runner.ending(turn, ending)
-                    endings.append((turn, ending))
-                    turn = None
-            elif isinstance(item, Question):
-                drafts += self._asked(item, turn)
-            elif isinstance(item, QuestionWithdrawn):
-                self._calls.withdrawn(item.key)
-                drafts += self._permissions.withdrawn(item.key)
-            elif isinstance(item, Unreadable):
-                unread = {"state": "unreadable", "reason": item.why}
-                drafts.append(draft("session", turn.number if turn else None, unread))
-            elif isinstance(item, Notice):
-                drafts.append(lines.notice(item, turn.number if turn else None, connection))
-        if self._pen.write(drafts, durable=bool(endings)):
-            return
-        for ended, observation in endings:
-            self._runner.settle(ended, observation)
+                ending = self._lost(item, running, drafts) if isinstance(item, Lost) else item
+                if running:
+                    ending = ending._replace(order_sequence=sequencer.received(ending.order_sequence))
+                    drafts += self._runner.ending(running, ending)
+                    self._steers.ended(running, ending, drafts)
+                    endings.append((running, ending))
+                    running = turn = None
+            else:
+                drafts += self._told(item, turn)
+            floor = sequencer.last
+        sequencer.received(order)
+        first = self._pen.journal.n + 1
+        failed = self._pen.write(drafts, durable=bool(endings) or self._steers.has_turns)
+        self._steers.written(0 if failed else first)
+        if not failed:
+            for ended, observation in endings:
+                self._runner.settle(ended, observation)
+
+    def _lifted(self, item: SteerObservation) -> SteerObservation:
+        order = self._link.sequencer.received(item.result.order_sequence)
+        return item._replace(result=item.result._replace(order_sequence=order))
+
+    def _told(self, item: Question | QuestionWithdrawn | Notice | Unreadable, turn: Running | None) -> list[Draft]:
+        number = turn.number if turn else None
+        if isinstance(item, Question):
+            return self._asked(item, turn)
+        if isinstance(item, QuestionWithdrawn):
+            self._calls.withdrawn(item.key)
+            return self._permissions.withdrawn(item.key)
+        if isinstance(item, Unreadable):
+            return [draft("session", number, {"state": "unreadable", "reason": item.why})]
+        return [lines.notice(item, number, self._link.connection)]
 
     def _saw(self, item: UpdateObservation) -> None:
         self._books.saw(item)
@@ -90,11 +131,13 @@ class Hearing:
             self._permissions.refuse(question.method)
         return []
 
-    def _lost(self, lost: Lost, turn: Running | None, drafts: list[Draft]) -> PromptObservation:
+    def _lost(self, lost: Lost, running: Running | None, drafts: list[Draft]) -> PromptObservation:
         """The agent is gone; how that ends a running turn."""
         self._link.lost(lost.error)
         drafts += self._permissions.all_settled("agent gone")
-        if not self.is_closing:
-            number = turn.number if turn else None
+        self._steers.lost(drafts)
+        if not self._runner.is_closing:
+            self._books.agent_gone()
+            number = running.number if running else None
             drafts.append(draft("session", number, {"state": "agent-gone", **lost.error.document()}))
         return PromptObservation("", {}, True, 0, self._link.sequencer.local(), lost.error)

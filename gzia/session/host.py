@@ -18,6 +18,7 @@ from gzia.events.store import Events
 from gzia.session.books import GIVEN_UP, Books
 from gzia.session.conversation import Conversation
 from gzia.session.journal import Journal, draft
+from gzia.session.ledger import Ledger
 from gzia.session.record import Record
 from gzia.session.service import Service
 from gzia.transports import handshake
@@ -128,9 +129,11 @@ class Host:
 
     async def _started(self, service: Service, record: Record, spec: AgentSpec, wanted: Wanted) -> Live:
         try:
-            live = self._live(service, record, spec, wanted)
-        except GziaError as error:
-            await asyncio.to_thread(self._let_go, service, record, error.message)
+            owed = await asyncio.to_thread(service.ledger, record.id)
+            live = self._live(service, record, spec, wanted, owed)
+        except BaseException as error:
+            reason = error.message if isinstance(error, GziaError) else GIVEN_UP
+            await asyncio.shield(asyncio.to_thread(self._let_go, service, record, reason))
             raise
         try:
             await live.conversation.open(record.agent_session_id)
@@ -140,7 +143,7 @@ class Host:
             raise
         return live
 
-    def _live(self, service: Service, record: Record, spec: AgentSpec, wanted: Wanted) -> Live:
+    def _live(self, service: Service, record: Record, spec: AgentSpec, wanted: Wanted, owed: Ledger) -> Live:
         level = record.permission_level
         posture = spec.posture(level)
         place = Place(
@@ -158,14 +161,15 @@ class Host:
         if first_line == 0:
             journal.write([draft("session", None, {"state": "opened", "record": record.to_json()})], durable=True)
         books = Books(service.store, Events(service.layout.events(record.id)), record)
-        return Live(service, record, Conversation(journal, books, level, start), first_line, posture.modes)
+        conversation = Conversation(journal, books, level, start, owed)
+        return Live(service, record, conversation, first_line, posture.modes)
 
     def _let_go(self, service: Service, record: Record, reason: str = GIVEN_UP) -> None:
         """A session whose agent was never started: a new one is removed, an old one is as it was, with the reason."""
         books = Books(service.store, Events(service.layout.events(record.id)), record)
         books.failed(reason)
         books.closed()
-        if not books.turns:
+        if not books.turns and not was_asked(service, record):
             service.discard(record.id)
 
 
@@ -177,6 +181,14 @@ def listed(record: Record, directory: Path) -> dict[str, Any]:
         "title": record.title or record.initial_prompt.strip()[:TITLE_LIMIT] or None,
         "updatedAt": record.finished_at or record.started_at,
     }
+
+
+def was_asked(service: Service, record: Record) -> bool:
+    """Whether a turn was ever asked for; a journal that cannot be read may hold one."""
+    try:
+        return service.ledger(record.id).turns > 0
+    except GziaError:
+        return True
 
 
 def place_of(record: Record, root: Path) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gzia.driver.agent import Agent, AgentFacts, Listener
+from gzia.driver.agent import Agent, AgentFacts, Listener, Steerer
 from gzia.driver.observation import Heard, Sequencer
 from gzia.errors import GziaError
 
@@ -36,6 +36,7 @@ class Link:
         self.agent: Agent | None = None
         self.facts = AgentFacts("")
         self.gone = GziaError("agent-gone", "The agent of this session is not running.", "open a new session")
+        self.untracked = ""  # the steer with which the agent began a turn of its own
         self.connection = 0  # counts the agent's processes
         self.sequencer = Sequencer()
         self._start = start
@@ -56,6 +57,12 @@ class Link:
             self.facts = replace(self.facts, config_options=tuple(told["configOptions"]))
         if self.facts.modes and isinstance(told.get("currentModeId"), str):
             self.facts = replace(self.facts, modes={**self.facts.modes, "currentModeId": told["currentModeId"]})
+
+    @property
+    def steerer(self) -> Steerer | None:
+        """The agent, if it may be able to take a message into its turn."""
+        agent: object = self.agent
+        return agent if isinstance(agent, Steerer) else None
 
     def reply(self, key: Any, result: Any) -> None:
         """Answer a question of the agent, if it still runs."""

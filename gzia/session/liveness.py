@@ -5,27 +5,32 @@ from __future__ import annotations
 from typing import Literal
 
 from gzia.session.layout import Layout
-from gzia.session.record import Record
+from gzia.session.record import ANSWER, AWAITS, PROMPT, Record
 from gzia.system.identity import identity_of, is_alive
 
-Live = Literal["starting", "working", "idle", "broken"]
+Live = Literal["starting", "working", "input-needed", "idle", "broken"]
 
 
 def live(record: Record, layout: Layout) -> Live | None:
     """None: nobody has the session open.
 
-    ``starting``: gzia runs it and the agent is not up yet; ``working``: a turn runs; ``idle``: open between two turns;
-    ``broken``: its worktree is gone, or its agent died under a turn that gzia has not ended yet.
+    ``starting``: gzia runs it and the agent is not up yet; ``working``: a turn runs; ``input-needed``: a permission
+    question is open; ``idle``: open, and no turn runs; ``broken``: its worktree is gone, or its agent died under a turn
+    that gzia has not ended yet.
     """
     if record.is_isolated and not layout.worktree(record.id).is_dir():
         return "broken"
     if holder(record) is None:
         return None
-    if record.status != "running":
-        return "idle"
-    if record.pid is None:
+    awaits = record.metadata.get(AWAITS)
+    runs = record.status == "running" and awaits != PROMPT
+    if runs and record.pid is None:
         return "starting"
-    return "working" if _runs(record.pid, record.pid_identity) else "broken"
+    if runs and record.pid and not _runs(record.pid, record.pid_identity):
+        return "broken"
+    if awaits == ANSWER:
+        return "input-needed"
+    return "working" if runs else "idle"
 
 
 def holder(record: Record) -> int | None:

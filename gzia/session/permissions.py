@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,23 +24,33 @@ class Open:
     tool_call: dict[str, Any]
     options: list[Any]
     turn: int | None
+    patience: asyncio.TimerHandle | None = None  # what settles it when nobody has come
 
 
 class Permissions:
     """Settles permission questions.
 
-    ``reply(key, result)`` carries an answer to the agent, ``told(allowed, title, by)`` hears what was settled.
+    ``reply(key, result)`` carries an answer to the agent, ``told(allowed, title, by)`` hears what was settled, and
+    ``write`` gets the lines for what is settled by time.
     """
 
     def __init__(
-        self, level: PermissionLevel, reply: Callable[[Any, Any], None], told: Callable[[bool, str, str], None]
+        self,
+        level: PermissionLevel,
+        reply: Callable[[Any, Any], None],
+        told: Callable[[bool, str, str], None],
+        write: Callable[[list[Draft]], object],
     ) -> None:
         self.level = level
         self.open: dict[str, Open] = {}
         self.answerers = 0  # how many clients could answer a question now
+        self.patience: float | None = (
+            None  # seconds that a question waits for one when there is none; None: it does not
+        )
         self.refused: list[str] = []  # titles of what was refused in this turn because nobody could be asked
         self._reply = reply
         self._told = told
+        self._write = write
         self._minted = 0
         self._ready: list[tuple[Any, Any]] = []  # answers whose line is not written yet
 
@@ -58,15 +69,41 @@ class Permissions:
         one = Open(f"p{turn or 0}-{self._minted}", question.key, call, options, turn)
         self.open[one.id] = one
         line = {"permission_id": one.id, "state": "asked", "tool_call": one.tool_call, "options": one.options}
-        outcome = policy.settle(self.level, tool_kind, one.options, somebody=self.answerers > 0)
+        can_wait = self.answerers > 0 or self.patience is not None
+        outcome = policy.settle(self.level, tool_kind, one.options, somebody=can_wait)
         lines = [draft("permission", turn, line)]
-        return lines if outcome is None else lines + self.settled(one.id, outcome, f"{POLICY}{self.level}")
+        if outcome is not None:
+            return lines + self.settled(one.id, outcome, f"{POLICY}{self.level}")
+        self._wait(one)
+        return lines
+
+    def nobody_left(self) -> list[Draft]:
+        """The lines when the last client that could answer is gone: open questions wait as long as the patience."""
+        self.answerers = 0
+        if self.patience is None:
+            return self.all_settled(policy.NOBODY)
+        for one in self.open.values():
+            self._wait(one)
+        return []
+
+    def _wait(self, one: Open) -> None:
+        if one.patience:
+            one.patience.cancel()
+        if self.answerers == 0 and self.patience is not None:
+            one.patience = asyncio.get_running_loop().call_later(self.patience, self._nobody_came, one)
+
+    def _nobody_came(self, one: Open) -> None:
+        if self.answerers == 0:  # else that client has all the time it wants
+            outcome = policy.settle(self.level, None, one.options, somebody=False)
+            self._write(self.settled(one.id, outcome or policy.CANCELLED, f"{POLICY}{self.level}"))
 
     def settled(self, permission_id: str, outcome: dict[str, Any], by: str) -> list[Draft]:
         """The line for an answer.  The agent gets it through :meth:`deliver`, once the line is written."""
         one = self.open.pop(permission_id, None)
         if one is None:
             return []  # somebody else was faster
+        if one.patience:
+            one.patience.cancel()
         allowed = policy.allows(outcome, one.options)
         title = str(one.tool_call.get("title") or one.tool_call.get("toolCallId"))
         if not allowed and by.startswith(POLICY):
@@ -89,6 +126,8 @@ class Permissions:
         gone = [one for one in self.open.values() if one.key == key]
         for one in gone:
             del self.open[one.id]
+            if one.patience:
+                one.patience.cancel()
         return [draft("permission", one.turn, {"permission_id": one.id, "state": "withdrawn"}) for one in gone]
 
     def all_settled(self, by: str) -> list[Draft]:

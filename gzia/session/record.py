@@ -19,6 +19,11 @@ from gzia.system import jsonl
 Status = Literal["running", "completed", "failed", "killed"]
 
 
+AWAITS = "awaits"  # the metadata that says what a session that is open waits for
+PROMPT = "prompt"  # the agent is up, and nothing was asked yet
+ANSWER = "answer"  # a permission question is open
+
+
 class NotARecord(ValueError):
     """The bytes of a file are no session record; the text says why: "it is empty"."""
 
@@ -67,6 +72,7 @@ class Record:
         """Set what belongs together when a gzia process starts running the session."""
         self.status, self.host_pid, self.host_identity = "running", host_pid, host_identity
         self.pid, self.pid_identity = None, ""
+        self.metadata.pop(AWAITS, None)
         self.finished_at = self.duration_ms = self.exit_code = None
         self.reason = ""
 

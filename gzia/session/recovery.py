@@ -54,8 +54,10 @@ def _told(layout: Layout, id: SessionId) -> dict[str, Any]:
         match line.value:
             case {"kind": "session", "record": dict(record)}:
                 facts |= {"reason": None} | record
-            case {"kind": "input", "input": "prompt"}:
+            case {"kind": "turn", "state": "started"}:
                 facts |= {"status": "running", "finished_at": None, "reason": None}
+            case {"kind": "prompt", "stop_reason": "cancelled", "write_admitted": False}:
+                pass  # it never ran
             case {"kind": "prompt", "at": at, **rest}:
                 facts |= {"status": "failed" if rest.get("error") else "completed", "finished_at": at, "reason": None}
     return facts

@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from gzia.driver.turn import PermissionLevel
 from gzia.errors import ConflictError, GziaError, NotFoundError, UsageError
 from gzia.events.model import Event, Stage, Status
 from gzia.events.store import Events, Page
-from gzia.session import creation, ids, liveness, removal
+from gzia.session import creation, ids, ledger, lines, liveness, removal
+from gzia.session.journal import Journal
 from gzia.session.layout import Layout
+from gzia.session.ledger import Ledger
 from gzia.session.ports import Killer, Workspaces
 from gzia.session.reconcile import reconcile
 from gzia.session.record import Record
@@ -88,6 +91,10 @@ class Service:
         """The file that its observations are in."""
         return self.layout.journal(ids.parse(id))
 
+    def ledger(self, id: str) -> Ledger:
+        """What it leaves open: turns that wait, or that were never answered, and steers of unknown fate."""
+        return ledger.read(self.journal_path(id))
+
     def path(self, id: str) -> Path:
         """Its worktree.  ``not-isolated``, ``worktree-missing``."""
         return self._worktree(self.get(id))
@@ -135,6 +142,20 @@ class Service:
             record.begin(host, identity)
 
         return self.store.update(ids.parse(id), change)
+
+    def drop_queue(self, id: str) -> tuple[int, ...]:
+        """Cancel the turns that it left waiting; their numbers.  Refused while it is open (``session-running``)."""
+        dropped: list[int] = []
+
+        def drop(record: Record) -> None:
+            self._refuse_while_open(record)
+            dropped.extend(asked.turn for asked in self.ledger(record.id).waiting)
+            if dropped:
+                with closing(Journal(self.layout.journal(record.id), record.id)) as journal:
+                    journal.write([lines.cancel(None), *(lines.dropped(turn, 0) for turn in dropped)], durable=True)
+
+        self.store.update(ids.parse(id), drop)
+        return tuple(dropped)
 
     # -- ending ------------------------------------------------------------------------------------------------------
 

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, NamedTuple
 
-from gzia.driver.observation import Event
+from gzia.driver.observation import Event, PromptObservation
 from gzia.driver.turn import Block
 from gzia.errors import GziaError
 
 MESSAGE_LIMIT = 65536  # characters of the answer on the prompt line; all of it is in the update lines
+
+
+class Fallback(StrEnum):
+    """What becomes of a message that was certainly not delivered.
+
+    ``refuse``: nothing.  ``queue``: it is a turn, after those that wait.  ``interrupt``: it is the next turn, and the
+    running one is cancelled for it.
+    """
+
+    QUEUE = "queue"
+    REFUSE = "refuse"
+    INTERRUPT = "interrupt"
 
 
 class TurnEnd(NamedTuple):
@@ -25,19 +38,36 @@ class TurnEnd(NamedTuple):
     why: str = ""  # it was cancelled
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Running:
-    """A turn that was accepted and has not ended."""
+    """A turn that was accepted and has not ended.
+
+    ``steer_id``: the steer that became this turn.  ``is_urgent``: it goes before those that were only queued.
+    """
 
     number: int
     blocks: tuple[Block, ...]
     ended: asyncio.Future[TurnEnd]
-    cancelled: bool = False
+    steer_id: str = ""
+    is_urgent: bool = False
+    is_cancelled: bool = False
     why: str = ""  # it was cancelled
+    is_announced: bool = False  # the line that says that it starts is written
     was_sent: bool = False  # the agent has got it
+    is_answered: bool = False  # the agent is done with it, and a steer of it is not settled yet
     open_tools: dict[str, Event] = field(default_factory=dict)
+    tools: set[str] = field(default_factory=set)  # ids of the tool calls that it has begun
     _message: list[str] = field(default_factory=list)
     _size: int = 0
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether the agent works on it."""
+        return self.was_sent and not self.is_answered
+
+    def stop_reason(self, observation: PromptObservation) -> str:
+        """What is told: some agents answer ``end_turn`` or an error to a turn that was stopped before its answer."""
+        return "cancelled" if self.is_cancelled else observation.stop_reason
 
     def saw(self, event: Event) -> None:
         """Keep what the end of the turn needs: the answer's text and the tool calls that are still open."""
@@ -57,6 +87,7 @@ class Running:
     def _tool(self, event: Event) -> None:
         self._message.clear()  # the answer is what comes after the last tool call
         self._size = 0
+        self.tools.add(event["id"])
         if event.get("status") in ("completed", "failed"):
             self.open_tools.pop(event["id"], None)
         else:

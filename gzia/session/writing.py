@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gzia.errors import GziaError
+from gzia.session.books import Books
 from gzia.session.journal import Draft, Journal
 from gzia.session.permissions import Permissions
 
@@ -12,9 +13,12 @@ from gzia.session.permissions import Permissions
 class Pen:
     """Writes the journal of a conversation; ``failed`` is called when the disk refuses."""
 
-    def __init__(self, journal: Journal, permissions: Permissions, failed: Callable[[GziaError], None]) -> None:
+    def __init__(
+        self, journal: Journal, permissions: Permissions, books: Books, failed: Callable[[GziaError], None]
+    ) -> None:
         self.journal = journal
         self._permissions = permissions
+        self._books = books
         self._failed = failed
 
     def write(self, drafts: Sequence[Draft], *, durable: bool = False) -> GziaError | None:
@@ -26,4 +30,5 @@ class Pen:
             self._failed(error)
             return error
         self._permissions.deliver()
+        self._books.asking(bool(self._permissions.open))
         return None

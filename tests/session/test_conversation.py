@@ -46,13 +46,13 @@ def test_a_turn_is_asked_streamed_and_ended_in_the_journal_in_this_order(tmp_pat
     lines = live.lines(tmp_path)
     assert [line["n"] for line in lines] == list(range(1, len(lines) + 1))
     assert [(line["kind"], line["turn"]) for line in lines] == [
-        ("session", None), ("input", 1), ("update", 1), ("update", 1), ("prompt", 1), ("session", None),
+        ("session", None), ("input", 1), ("turn", 1), ("update", 1), ("update", 1), ("prompt", 1), ("session", None),
     ]  # fmt: skip
     assert lines[1]["blocks"] == say("greet")
-    assert [line["event"] for line in lines[2:4]] == [
+    assert [line["event"] for line in lines[3:5]] == [
         {"kind": "text_delta", "text": "Hel"}, {"kind": "text_delta", "text": "lo"},
     ]  # fmt: skip
-    assert (lines[4]["stop_reason"], lines[4]["message"], lines[4]["write_admitted"]) == ("end_turn", "Hello", True)
+    assert (lines[5]["stop_reason"], lines[5]["message"], lines[5]["write_admitted"]) == ("end_turn", "Hello", True)
 
 
 def test_an_update_is_kept_as_the_agent_wrote_it(tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ def test_updates_after_the_answer_belong_to_the_session_not_to_a_turn(tmp_path: 
 
     talk(tmp_path, prompt({"say": "a"}, DONE, {"say": "late"}), work)
 
-    assert [(line["kind"], line["turn"]) for line in live.lines(tmp_path)][:5] == [
-        ("session", None), ("input", 1), ("update", 1), ("prompt", 1), ("update", None),
+    assert [(line["kind"], line["turn"]) for line in live.lines(tmp_path)][:6] == [
+        ("session", None), ("input", 1), ("turn", 1), ("update", 1), ("prompt", 1), ("update", None),
     ]  # fmt: skip
 
 
@@ -543,7 +543,9 @@ def test_an_update_that_cannot_be_read_is_told_in_the_journal(tmp_path: Path) ->
     turn(tmp_path, prompt({"raw": raw}, {"say": "after"}, DONE))
 
     kinds = [(line["kind"], line.get("state")) for line in live.lines(tmp_path) if line["turn"] == 1]
-    assert kinds == [("input", None), ("session", "unreadable"), ("update", None), ("prompt", None)]
+    assert kinds == [
+        ("input", None), ("turn", "started"), ("session", "unreadable"), ("update", None), ("prompt", None),
+    ]  # fmt: skip
 
 
 # -- a disk that refuses ---------------------------------------------------------------------------------------------

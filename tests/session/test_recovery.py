@@ -39,7 +39,7 @@ def told(layout: Layout) -> tuple[str, str | None, str]:
     return record.status, record.finished_at, record.reason
 
 
-ASKED = {"kind": "input", "input": "prompt", "at": "2026-11-30T20:01:00Z"}
+STARTED = {"kind": "turn", "state": "started", "at": "2026-11-30T20:01:00Z"}
 ANSWERED = {"kind": "prompt", "stop_reason": "end_turn", "at": "2026-11-30T20:02:00Z"}
 
 
@@ -50,15 +50,15 @@ def test_the_opened_line_is_the_record_at_creation(layout: Layout) -> None:
 
 
 def test_the_last_turn_tells_the_status(layout: Layout) -> None:
-    journal(layout, ASKED, ANSWERED)
+    journal(layout, STARTED, ANSWERED)
     completed = told(layout)
-    journal(layout, ASKED, ANSWERED, ASKED)
-    asked_again = told(layout)
-    journal(layout, ASKED, ANSWERED | {"error": {"code": "agent-gone"}})
+    journal(layout, STARTED, ANSWERED, STARTED)
+    started_again = told(layout)
+    journal(layout, STARTED, ANSWERED | {"error": {"code": "agent-gone"}})
     failed = told(layout)
 
     assert completed == ("completed", "2026-11-30T20:02:00Z", "")
-    assert asked_again == ("running", None, "")
+    assert started_again == ("running", None, "")
     assert failed == ("failed", "2026-11-30T20:02:00Z", "")
 
 
@@ -74,7 +74,7 @@ def test_later_session_lines_change_what_they_name(layout: Layout) -> None:
 
 
 def test_damaged_lines_of_the_journal_are_passed_over(layout: Layout) -> None:
-    journal(layout, ASKED)
+    journal(layout, STARTED)
     with layout.journal(ID).open("ab") as file:
         file.write(b"{not json\n\xff\n" + jsonl.dump(ANSWERED) + b'{"kind":"pro')
 
