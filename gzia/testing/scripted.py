@@ -20,11 +20,12 @@ replaced by the id of the request.
                       ``id``, ``toolCall``, and ``then: {optionId: [steps]}`` with "cancelled" and "*" for any other
     request: METHOD   any other request, and waits; ``params``, ``id``
     wait: METHOD      until such a frame arrives; one that never comes waits until the turn is cancelled
+    after: SECONDS    waits, and goes on reading meanwhile; what is not over at the end of the input is dropped
     hold: FIFO        stops everything until somebody opens FIFO for writing and closes it
     write: [PATH, TEXT]    a file, relative to the session's directory
     spawn: [ARGV]     leaves a child running; ``setsid: true``, ``quiet: true`` (no stdout, no stderr), ``env: {...}``
     ignore: [NAMES]   signals such as "TERM" are only logged from now on
-    close: FD         exit: STATUS         kill: NAME (itself)         freeze: true (reads nothing more)
+    close: FD         exit: STATUS         kill: NAME (itself)         freeze: SECONDS (reads nothing; true: for good)
     steps: [...]      with ``times: N``
 
 ``session/cancel`` answers the open prompt with ``cancelled``.  A script that names it decides itself: its steps run
@@ -39,14 +40,16 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import sys
+import time
 from collections.abc import Generator
 from typing import Any
 
 Json = dict[str, Any]
 Steps = list[Json]
-Awaited = tuple[str, Any]  # ("answer", id) or ("method", name): what a running script waits for
+Awaited = tuple[str, Any]  # ("answer", id), ("method", name) or ("time", when): what a running script waits for
 Running = Generator[Awaited, Json, None]
 
 OPTIONS = [
@@ -105,6 +108,11 @@ class Request:
         self.cwd = cwd
         self.answered = False
 
+    @property
+    def is_open_prompt(self) -> bool:
+        """Whether it is a turn that a cancel would end."""
+        return self.frame.get("method") == "session/prompt" and not self.answered
+
 
 def filled(value: Any, request: Request) -> Any:
     """``value`` with the request's session and id in place of ``$session`` and ``$id``."""
@@ -135,12 +143,22 @@ class Agent:
         self.log({"start": start})
         self.begin("start", Request({}))
         rest = b""
-        while data := os.read(0, 1 << 20):
+        while data := self.read():
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 self.receive(line)
         self.log({"eof": True})
         self.begin("eof", Request({}))
+
+    def read(self) -> bytes:
+        """The next bytes of standard input; meanwhile the steps go on whose time has come."""
+        while due := sorted(when for (what, when), _, _ in self.waiting if what == "time"):
+            left = due[0] - time.monotonic()
+            if left <= 0:
+                self.wake(("time", due[0]), {})
+            elif select.select([0], [], [], left)[0]:
+                break
+        return os.read(0, 1 << 20)
 
     def receive(self, line: bytes) -> None:
         try:
@@ -197,7 +215,7 @@ class Agent:
         return bool(found)
 
     def cancel(self, notice: Request) -> None:
-        for entry in [e for e in self.waiting if e[1].session == notice.session and not e[1].answered]:
+        for entry in [e for e in self.waiting if e[1].is_open_prompt and e[1].session == notice.session]:
             self.advance(self.run(self.steps("session/cancel"), entry[1]), entry[1], None)
             if entry[1].answered:
                 self.waiting.remove(entry)
@@ -211,6 +229,8 @@ class Agent:
                     yield self.send_request(method, filled(step.get("params", {}), request), step)
                 case {"wait": method}:
                     yield ("method", method)
+                case {"after": seconds}:
+                    yield ("time", time.monotonic() + seconds)
                 case {"steps": inner}:
                     for _ in range(step.get("times", 1)):
                         yield from self.run(inner, request)
@@ -262,9 +282,11 @@ class Agent:
                 os._exit(status)
             case {"kill": name}:
                 os.kill(os.getpid(), getattr(signal, f"SIG{name}"))
-            case {"freeze": _}:
+            case {"freeze": True}:
                 while True:
                     signal.pause()
+            case {"freeze": seconds}:
+                time.sleep(seconds)
             case _:
                 raise ValueError(f"no such step: {step}")
 

@@ -210,3 +210,33 @@ def test_a_step_that_does_not_exist_is_an_error() -> None:
 
     assert done.returncode == 1
     assert b"no such step" in done.stderr
+
+
+def test_after_waits_and_goes_on_reading() -> None:
+    script: Json = {"session/prompt": [{"after": 0.05}, {"result": END}], "initialize": [{"result": {}}]}
+    lines = b"".join(json.dumps(frame).encode() + b"\n" for frame in (NEW, PROMPT, {"id": 3, "method": "initialize"}))
+
+    with subprocess.Popen(scripted.command(script), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+        assert agent.stdin and agent.stdout
+        agent.stdin.write(lines)
+        agent.stdin.flush()
+        answered = [json.loads(agent.stdout.readline())["id"] for _ in range(3)]
+
+    assert answered == [1, 3, 2]
+
+
+def test_an_agent_that_is_frozen_for_a_time_reads_nothing_in_it() -> None:
+    script: Json = {"session/prompt": [{"freeze": 0.05}, {"result": END}]}
+
+    frames = talk(script, NEW, PROMPT, {"id": 3, "method": "initialize"})
+
+    assert [frame["id"] for frame in frames] == [1, 2, 3]
+
+
+def test_a_cancel_stops_no_other_request_of_the_session() -> None:
+    steered = {"jsonrpc": "2.0", "id": 3, "method": "_session/steering", "params": {"sessionId": "s1"}}
+    script: Json = {"session/prompt": [{"wait": "never"}], "_session/steering": [{"wait": "never"}]}
+
+    frames = talk(script, NEW, PROMPT, steered, CANCEL)
+
+    assert [frame["id"] for frame in frames] == [1, 2]
