@@ -87,9 +87,9 @@ class Lane:
         return not self._attempts
 
     @property
-    def is_off(self) -> bool:
-        """Whether this process gets no steer any more."""
-        return bool(self._off)
+    def has_resolved(self) -> bool:
+        """Whether :meth:`take` has something."""
+        return bool(self._resolved)
 
     # -- the turn ----------------------------------------------------------------------------------------------------
 

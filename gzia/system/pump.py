@@ -117,6 +117,8 @@ class Writer:
         self._is_closed = False
         self._is_full = False  # the loop will say when there is room
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self._written = 0  # bytes that were taken from us
+        self._marks: deque[tuple[int, Callable[[], None]]] = deque()
         self.pending = 0
         """Bytes that were given and not yet written."""
         if self._sink.waits and self._sink.can_tell:
@@ -131,6 +133,18 @@ class Writer:
         self.pending += len(view)
         if not self._is_full:
             self._flush()
+
+    def when_written(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` once the system has taken every byte that was given so far; now, if it has.
+
+        Never called when the writer breaks or is closed before that.
+        """
+        if self._is_closed:
+            return
+        if self.pending:
+            self._marks.append((self._written + self.pending, callback))
+        else:
+            callback()
 
     async def drained(self, below: int = 0) -> None:
         """Wait until at most ``below`` bytes are pending, or the writer is broken or closed."""
@@ -158,6 +172,7 @@ class Writer:
             self._loop.remove_writer(self._sink.fd)
         self._sink.close()
         self._queue.clear()
+        self._marks.clear()
         self.pending = 0
         self._wake()
 
@@ -172,7 +187,12 @@ class Writer:
             self._break(error)
             return
         self._watch(bool(self._queue))
+        self._tell_written()
         self._wake()
+
+    def _tell_written(self) -> None:
+        while self._marks and self._marks[0][0] <= self._written:
+            self._marks.popleft()[1]()
 
     def _send(self) -> int:
         first = self._queue.popleft()
@@ -181,6 +201,7 @@ class Writer:
             sent = self._sink.send(first)
         finally:
             self.pending -= sent
+            self._written += sent
             if sent < len(first):
                 self._queue.appendleft(first[sent:])
         return sent

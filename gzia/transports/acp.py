@@ -7,6 +7,7 @@ protocol are gzia.acp's; this module moves bytes and keeps what is in flight.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 from gzia.acp import methods, updates
@@ -18,6 +19,7 @@ from gzia.driver.observation import (
     Heard,
     Lost,
     Notice,
+    PromptAnswered,
     PromptObservation,
     Question,
     QuestionWithdrawn,
@@ -25,11 +27,13 @@ from gzia.driver.observation import (
     Unreadable,
     UpdateObservation,
 )
+from gzia.driver.steer import SteerRequest
 from gzia.driver.turn import Turn
 from gzia.jsonrpc.messages import Noise, RequestId
 from gzia.system.process import Process
 from gzia.system.tasks import told
 from gzia.transports import failures
+from gzia.transports.steering import DRAINS, Steering
 
 TOLD = 100  # lost lines that are told of one process; one that sends nothing else must not fill the journal
 LAST_WORDS = 1.0  # seconds between the end of the output and that of the process, in either order
@@ -43,11 +47,14 @@ class AcpAgent:
         self.process = process
         self.stray = failures.Stray()  # what the agent wrote that was no message
         self.replaying = False  # while a conversation is loaded, its old updates are not new ones
-        self._client = ClientSide()
+        self._client = ClientSide(handles=DRAINS)
         self._listener = listener
         self._sequencer = Sequencer()
+        self._steering = Steering(self._client, process.stdin, self._sequencer, self._steered)
         self._calls: dict[Any, asyncio.Future[Any]] = {}
         self._prompt: int | None = None  # id of the open session/prompt
+        self._answer: Answer | Refused | None = None  # the prompt's, while something of its turn is still open
+        self._answered_told = False  # the lane knows that the turn is answered
         self._gone = False
         self._told = 0  # lines that were told as lost
         self._output_ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -63,12 +70,28 @@ class AcpAgent:
             return  # Lost follows
         self._prompt = self._client.prompt(self.facts.agent_session_id, list(turn.blocks))
         self._flush()
+        self._steering.turn_began()
 
     def cancel(self) -> None:
-        """Ask for the end of the running turn."""
-        if self._prompt is not None and not self._gone:
+        """Ask for the end of the running turn, or of one that the agent began by itself."""
+        if self._gone:
+            return
+        if self._prompt is not None or self._steering.has_prompts or self._steering.has_untracked_turn:
             self._client.cancel(self.facts.agent_session_id)
             self._flush()
+            self._steering.turn_stopping()
+
+    def opened(self, facts: AgentFacts, hello: dict[str, Any]) -> None:
+        """The conversation is open; ``hello`` is the agent's answer to ``initialize``."""
+        self.facts = replace(facts, steering=self._steering.begin(facts.agent_session_id, hello))
+
+    def steer(self, steer_id: str, request: SteerRequest) -> None:
+        """See gzia.driver.agent.Steerer."""
+        self._steering.steer(steer_id, request)
+
+    def withdraw(self, steer_id: str) -> bool:
+        """See gzia.driver.agent.Steerer."""
+        return self._steering.withdraw(steer_id)
 
     def reply(self, key: Any, result: Any) -> None:
         """Answer a question; dropped when the agent is gone or took the question back."""
@@ -110,7 +133,7 @@ class AcpAgent:
     # -- from the agent ----------------------------------------------------------------------------------------------
 
     def _received(self, data: bytes) -> None:
-        heard: list[Heard] = []
+        heard: list[Heard] = [*self._steering.take()]
         for event in self._client.receive_data(data):
             if type(event) is Update:
                 if not self.replaying:
@@ -119,7 +142,8 @@ class AcpAgent:
                 self._answered(event, heard)
             elif isinstance(event, AgentRequest):
                 if self.facts.agent_session_id:
-                    heard.append(Question(event.id, event.method, event.params))
+                    if not self._steering.drained(event.id, event.method):
+                        heard.append(Question(event.id, event.method, event.params))
                 else:
                     self._client.reply_error(event.id, INVALID_REQUEST, "no session is open yet")
             elif isinstance(event, AgentNotification):
@@ -138,22 +162,56 @@ class AcpAgent:
             self._output_ended.set_result(None)
 
     def _update(self, event: Update, heard: list[Heard]) -> None:
+        if self._steering.is_watching:
+            self._steering.saw(methods.SESSION_UPDATE, event.update, event.seq)
+            heard += self._steering.take()
         order = self._sequencer.received(event.seq)
         short = updates.describe(event.update)
         heard.append(tuple.__new__(UpdateObservation, (short, event.text, event.seq, order)))  # on the hot path
 
     def _answered(self, event: Answer | Refused, heard: list[Heard]) -> None:
-        error = None if isinstance(event, Answer) else failures.refused(self.facts.name, event.method, event.error)
         if event.id == self._prompt:
             self._prompt = None
-            result = event.result if isinstance(event, Answer) else {}
-            order = self._sequencer.received(event.seq)
-            heard.append(PromptObservation(result.get("stopReason", ""), result, True, event.seq, order, error))
+            self._answer = event
+            self._close_turn(heard)
+        elif self._steering.answered(event):
+            heard += self._steering.take()
+            if self._answer and self._steering.is_second_prompt(event):
+                self._answer = event  # the turn ends with the last of its prompts
+            self._close_turn(heard)
         elif (future := self._calls.pop(event.id, None)) and not future.done():
-            if error:
-                future.set_exception(error)
-            elif isinstance(event, Answer):
+            if isinstance(event, Answer):
                 future.set_result(event.result)
+            else:
+                future.set_exception(failures.refused(self.facts.name, event.method, event.error))
+
+    def _close_turn(self, heard: list[Heard]) -> None:
+        """End the turn once every prompt of it is answered; a steer that is still open has the grace of its lane."""
+        if self._answer is None or self._prompt is not None or self._steering.has_prompts:
+            return
+        if not self._answered_told:
+            self._answered_told = True
+            self._steering.turn_ended()
+            heard += self._steering.take()
+            if not self._steering.is_settled:
+                heard.append(PromptAnswered())
+        if self._steering.is_settled:
+            heard.append(self._prompt_observation(self._answer))
+            self._answer, self._answered_told = None, False
+
+    def _prompt_observation(self, event: Answer | Refused) -> PromptObservation:
+        order = self._sequencer.received(event.seq)
+        if isinstance(event, Answer):
+            return PromptObservation(event.result.get("stopReason", ""), event.result, True, event.seq, order)
+        error = failures.refused(self.facts.name, event.method, event.error)
+        return PromptObservation("", {}, True, event.seq, order, error)
+
+    def _steered(self) -> None:
+        """Something became of a steer between two reads."""
+        heard: list[Heard] = [*self._steering.take()]
+        self._close_turn(heard)
+        if heard and not self._gone:
+            self._listener.heard(heard)
 
     def _notified(self, event: AgentNotification, heard: list[Heard]) -> None:
         if event.method == methods.CANCEL_REQUEST:
@@ -162,6 +220,9 @@ class AcpAgent:
                 self._client.reply_error(key, REQUEST_CANCELLED, "cancelled")
                 heard.append(QuestionWithdrawn(key))
         else:
+            if self._steering.is_watching and isinstance(event.params, dict):
+                self._steering.saw(event.method, event.params, event.seq)
+                heard += self._steering.take()
             heard.append(Notice(event.method, event.params, event.seq))
 
     # -- the end -----------------------------------------------------------------------------------------------------
@@ -179,4 +240,8 @@ class AcpAgent:
             if not future.done():
                 future.set_exception(self._problem)
         self._calls.clear()
-        self._listener.heard([Lost(self._problem)])
+        self._steering.gone()
+        heard: list[Heard] = [*self._steering.take()]
+        if self._answer:
+            heard.append(self._prompt_observation(self._answer))
+        self._listener.heard([*heard, Lost(self._problem)])

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gzia.acp import steering
 from gzia.acp.methods import PROTOCOL_VERSION
 from gzia.agents.base import FILES, AgentSpec, Posture
 from gzia.driver.agent import AgentFacts, Listener
@@ -98,7 +97,7 @@ async def _opened(agent: AcpAgent, spec: AgentSpec, posture: Posture, place: Pla
         if error.code == "auth-required":
             error.data["authMethods"] = hello.get("authMethods", [])
         raise
-    agent.facts = facts(agent.facts, hello, session)
+    agent.opened(facts(agent.facts, hello, session), hello)
     await _held(agent, spec, posture, place, deadline)
 
 
@@ -164,7 +163,6 @@ def facts(known: AgentFacts, hello: dict[str, Any], session: dict[str, Any]) -> 
         capabilities=hello.get("agentCapabilities") or {},
         modes=session.get("modes"),
         config_options=tuple(session.get("configOptions") or ()),
-        steering="acp" if steering.is_advertised(hello) else "",
     )
 
 
