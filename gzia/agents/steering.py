@@ -91,7 +91,7 @@ def worded(member: str, words: dict[str, Verdict]) -> Callable[[Any], Said]:
     def read(result: Any) -> Said:
         word = result.get(member) if isinstance(result, dict) else None
         if isinstance(word, str) and word in words:
-            return words[word], str(result.get("reason") or word)
+            return words[word], str(result.get("reason") or ("" if words[word] is Verdict.INJECTED else word))
         return Verdict.UNKNOWN, f"the agent answered without a known {member}"
 
     return read
