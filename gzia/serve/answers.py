@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gzia.acp.errors import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND
-from gzia.errors import NOT_FOUND, USAGE, GziaError
+from gzia.errors import NOT_FOUND, USAGE, GziaError, NotFoundError
 from gzia.version import VERSION
 
 
@@ -26,8 +26,15 @@ def initialize() -> dict[str, Any]:
 
 def error(problem: GziaError) -> tuple[int, str, dict[str, Any]]:
     """A GziaError as code, message and data.  An error that the agent gave keeps its own code."""
-    data = {**problem.data, "code": problem.code, "hint": problem.hint}
+    data = {**problem.data, "code": problem.code, "hint": problem.hint, "status": problem.exit_status}
     return _code(problem), problem.message, data
+
+
+def not_open(session_id: str) -> NotFoundError:
+    """The error for a session that this client has not open."""
+    return NotFoundError(
+        "session-not-open", f"This connection has no open session “{session_id}”.", "load it, or open a new one"
+    )
 
 
 def _code(problem: GziaError) -> int:

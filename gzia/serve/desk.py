@@ -7,7 +7,7 @@ its cancel in one burst of lines meet in the right order.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
 from gzia.acp.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, REQUEST_CANCELLED
@@ -84,7 +84,12 @@ class Desk:
             coming = coming.answer
         work = asyncio.create_task(self._answered(event, coming))
         self._tasks.add(work)
-        work.add_done_callback(self._tasks.discard)
+        work.add_done_callback(lambda _: self._done(work, coming))
+
+    def _done(self, work: asyncio.Task[None], coming: Awaitable[Any]) -> None:
+        self._tasks.discard(work)
+        if isinstance(coming, Coroutine):
+            coming.close()  # it was never begun, if the work was stopped at once
 
     async def _answered(self, event: ClientRequest, coming: Awaitable[Any]) -> None:
         try:
@@ -110,6 +115,11 @@ class Desk:
             self._cancelled(params.get("sessionId", ""))
         elif event.method == CANCEL_REQUEST:
             self._stops.get(params.get("requestId"), nothing)()
+
+    async def all_answered(self) -> None:
+        """Wait until nothing is open."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     def stop(self) -> set[asyncio.Task[None]]:
         """Give up what is open; the tasks that end because of it."""

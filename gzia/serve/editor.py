@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from gzia.acp.agent import AgentSide
-from gzia.errors import ConflictError, NotFoundError, UsageError
-from gzia.serve import answers
-from gzia.serve.desk import Begun, Desk, Handler, Told
+from gzia.errors import ConflictError, UsageError
+from gzia.serve import answers, verbs
+from gzia.serve.desk import Desk, Handler, Told
 from gzia.serve.options import Choices
 from gzia.serve.session import EditorSession
 from gzia.serve.wire import Wire
 from gzia.session.host import Host, Wanted
-from gzia.session.ids import SessionId, parse
+from gzia.session.ids import parse
 from gzia.system.pump import Writer
 
 
@@ -23,22 +23,23 @@ class Editor:
     """One connected editor and its sessions.  ``mistaken`` takes note of a bug that one request met."""
 
     def __init__(self, host: Host, writer: Writer, choices: Choices, mistaken: Callable[[Exception], object]) -> None:
-        self._side = AgentSide()
+        self._side = AgentSide(handles=verbs.EXTENSIONS)
         self._wire = Wire(self._side, writer)
         self._host = host
         self._choices = choices
+        self._mistaken = mistaken
         self._capabilities: dict[str, Any] = {}
         self._sessions: dict[str, EditorSession] = {}
+        self._ends: list[asyncio.Future[None]] = []  # of sessions that go on no longer, after the editor has gone
         methods: dict[str, Handler] = {
+            **verbs.handlers(self._session),
             "initialize": self._initialize,
             "authenticate": self._authenticate,
             "session/new": self._new,
             "session/load": lambda params: self._reopen(params, replay=True),
             "session/resume": lambda params: self._reopen(params, replay=False),
             "session/list": self._list,
-            "session/prompt": self._prompt,
             "session/close": self._close,
-            "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_option,
         }
         self._desk = Desk(self._wire, methods, self._cancelled, mistaken)
@@ -78,41 +79,42 @@ class Editor:
             absolute(params["cwd"]), self._choices.agent, id=id, mcp_servers=tuple(params.get("mcpServers") or ()),
             client_capabilities=self._capabilities,
         )  # fmt: skip
-        return EditorSession(self._wire, self._host, wanted, self._choices)
+        return EditorSession(self._wire, self._host, wanted, self._choices, self._mistaken)
 
     async def _list(self, params: dict[str, Any]) -> Any:
         directory = absolute(params["cwd"]) if params.get("cwd") else Path.cwd()
         return {"sessions": await asyncio.to_thread(self._host.known, directory)}
 
-    def _prompt(self, params: dict[str, Any]) -> Begun:
-        session = self._session(params)
-        return Begun(session.prompt(params["prompt"]), session.cancel)
-
     def _cancelled(self, session_id: str) -> None:
         if session := self._sessions.get(session_id):
-            session.cancel()
+            verbs.cancel(session)
 
     def _close(self, params: dict[str, Any]) -> Awaitable[Any]:
         session = self._session(params)
         del self._sessions[params["sessionId"]]
         return closed(session.close())
 
-    def _set_mode(self, params: dict[str, Any]) -> Awaitable[Any]:
-        return self._session(params).set_mode(params["modeId"])
-
     def _set_option(self, params: dict[str, Any]) -> Awaitable[Any]:
         return self._session(params).set_option(params["configId"], params["value"])
 
     def _session(self, params: dict[str, Any]) -> EditorSession:
-        id: SessionId = parse(params["sessionId"])
+        id = parse(params.get("sessionId"))
         session = self._sessions.get(id)
         if session is None:
-            raise NotFoundError(
-                "session-not-open", f"This connection has no open session “{id}”.", "load it, or open a new one"
-            )
+            raise answers.not_open(id)
         return session
 
     # -- the end -----------------------------------------------------------------------------------------------------
+
+    async def deserted(self) -> None:
+        """The editor has gone: nothing is answered any more.  Wait for the guests that have joined its sessions."""
+        self._desk.stop()
+
+        async def end(session: EditorSession) -> None:
+            await session.deserted()
+            self._ends.append(session.close())  # who serves the editor does not wait for that for ever
+
+        await asyncio.gather(*(end(session) for session in self._sessions.values()))
 
     async def close(self) -> None:
         """End every session and what it started."""

@@ -1,19 +1,20 @@
-"""From a session's journal to its editor: updates in their order, questions where they stand."""
+"""From a session's journal to one client: updates in their order, questions where they stand."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from operator import itemgetter
 
 from gzia.serve.wire import Wire
 from gzia.session.journal import Entry, Follower
 from gzia.system.tasks import told
 
-BACKLOG = 1 << 20  # bytes that may wait for a slow editor before the journal is left to wait for it
+BACKLOG = 1 << 20  # bytes that may wait for a slow client before the journal is left to wait for it
 
 
 class Pump:
-    """Follows one journal and sends what it says to the editor.
+    """Follows one journal and sends what it says to the client.
 
     ``merged`` adds gzia's options to the agent's list of them; ``line`` takes the lines that are no updates.
     """
@@ -57,13 +58,18 @@ class Pump:
         self._took(1 << 62)
         told(task)
 
+    def stop(self) -> None:
+        """Send nothing more."""
+        self.task.cancel()
+
     def _took(self, n: int) -> None:
         self.delivered = n
-        waiting, self._waiting = self._waiting, []
-        for wanted, future in waiting:
-            if wanted > n:
-                self._waiting.append((wanted, future))
-            elif not future.done():
+        if not self._waiting:
+            return
+        reached = sorted((one for one in self._waiting if one[0] <= n), key=itemgetter(0))
+        self._waiting = [one for one in self._waiting if one[0] > n]
+        for _, future in reached:  # in the order of their lines, so that answers keep it
+            if not future.done():
                 future.set_result(None)
 
     async def reached(self, n: int) -> None:

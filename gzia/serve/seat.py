@@ -24,22 +24,30 @@ Options = Callable[[], list[dict[str, Any]]]
 class Seat:
     """One client's place in a live session; ``name`` is how the journal calls it.
 
-    ``ahead`` are gzia's own config options, shown to this client before those of the agent.
+    ``guests`` counts those that have joined the session; ``ahead`` are gzia's own config options, shown to this client
+    before those of the agent.
     """
 
-    def __init__(self, wire: Wire, live: Live, name: str, ahead: Options = list) -> None:
+    def __init__(self, wire: Wire, live: Live, name: str, guests: Callable[[], int], ahead: Options = list) -> None:
         self.live = live
         self._wire = wire
         self._name = name
+        self._guests = guests
         self._ahead = ahead
         self._pump: Pump | None = None
         self._questions: Questions | None = None
         self._history_until = 0  # the last line that is history for this client
+        self._own: set[int] = set()  # lines of what this client asked, which it shows by itself
 
     @property
     def conversation(self) -> Conversation:
         """The live conversation."""
         return self.live.conversation
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether the client sees the session."""
+        return self._pump is not None
 
     # -- seeing ------------------------------------------------------------------------------------------------------
 
@@ -54,6 +62,20 @@ class Seat:
         self._history_until = history_until
         follower = self.conversation.journal.follow(cursor)
         self._pump = Pump(self.live.id, follower, self._wire, self._merged, self._line)
+
+    def ask_all(self) -> None:
+        """Ask the client what is open just now."""
+        if self._questions:
+            self._questions.ask_all()
+
+    def leave(self) -> None:
+        """Send nothing more and ask nothing more.  May be called twice."""
+        pump, self._pump = self._pump, None
+        if pump:
+            pump.stop()
+        questions, self._questions = self._questions, None
+        if questions:
+            questions.close()
 
     async def reached(self, n: int) -> None:
         """Wait until the client was sent line ``n``, if it sees the session."""
@@ -90,7 +112,11 @@ class Seat:
         problem = content.unsupported(blocks, self.conversation.facts.capabilities.get("promptCapabilities") or {})
         if problem:
             raise UsageError("unsupported-content", problem, "leave it out or choose another agent")
-        return self._told(self.conversation.prompt(blocks))
+        before = self.conversation.journal.n
+        ended = self.conversation.prompt(blocks)
+        if self._pump:
+            self._own.update(range(before + 1, self.conversation.journal.n + 1))
+        return self._told(ended)
 
     async def _told(self, ended: Awaitable[TurnEnd]) -> dict[str, Any]:
         end = await ended
@@ -120,6 +146,17 @@ class Seat:
                 f"choose one of: {', '.join(sorted(held))}; or another permission in a new session",
             )  # fmt: skip
 
+    def answer(self, permission_id: str, outcome: dict[str, Any]) -> bool:
+        """Answer a question by its id in the journal; whether nobody was faster."""
+        question = self.conversation.permissions.open.get(permission_id)
+        if question is None:
+            return False
+        option = outcome.get("optionId")
+        if outcome["outcome"] == "selected" and option not in [one.get("optionId") for one in question.options]:
+            raise UsageError("unknown-option", f"“{option}” was not offered.", "choose one of the journal's line")
+        self.conversation.answer(permission_id, outcome, self._name)
+        return True
+
     # -- lines of the journal ----------------------------------------------------------------------------------------
 
     def _line(self, entry: Entry) -> None:
@@ -127,11 +164,15 @@ class Seat:
             self._questions.line(entry.body)
         elif entry.kind == "notice":
             self._notice(entry.body)
-        elif entry.n <= self._history_until and entry.body.get("input") == "prompt":
-            self._said(entry.body["blocks"])
+        elif entry.kind == "input" and entry.body["input"] == "prompt":
+            self._said(entry.n, entry.body["blocks"])
 
-    def _said(self, blocks: list[dict[str, Any]]) -> None:
-        """What the person asked, as history.  In a live turn the editor shows it by itself."""
+    def _said(self, n: int, blocks: list[dict[str, Any]]) -> None:
+        """What somebody asked: as history, or by another client.  What a client asks it shows by itself."""
+        is_own = n in self._own
+        self._own.discard(n)
+        if is_own and n > self._history_until:
+            return
         for block in blocks:
             self._wire.side.update(self.live.id, {"sessionUpdate": "user_message_chunk", "content": block})
 

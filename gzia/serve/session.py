@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
 from gzia.errors import GziaError, UsageError
 from gzia.serve import options
 from gzia.serve.chain import Chain
+from gzia.serve.door import Door
 from gzia.serve.options import Choices
 from gzia.serve.seat import Seat
 from gzia.serve.taker import Taker
 from gzia.serve.wire import Wire
 from gzia.session.host import Host, Live, Wanted
-from gzia.system.tasks import told
 
 NAME = "editor"  # in the journal
 
@@ -23,13 +23,18 @@ NAME = "editor"  # in the journal
 class EditorSession:
     """What the editor calls a session.  Its id is gzia's session id, and stays when its choices change."""
 
-    def __init__(self, wire: Wire, host: Host, wanted: Wanted, choices: Choices) -> None:
+    def __init__(
+        self, wire: Wire, host: Host, wanted: Wanted, choices: Choices, mistaken: Callable[[Exception], object]
+    ) -> None:
         self.choices = choices
+        self.chain = Chain()  # of what the editor asked for
         self._wire = wire
         self._host = host
         self._wanted = wanted
+        self._mistaken = mistaken
         self._seat: Seat | None = None
-        self._chain = Chain()  # of what the editor asked for
+        self._door: Door | None = None
+        self._taker: Taker | None = None
 
     @property
     def id(self) -> str:
@@ -69,9 +74,12 @@ class EditorSession:
         return self.seat.described()
 
     def _begun(self, live: Live) -> None:
-        self._seat = Seat(self._wire, live, NAME, self._own_options)
+        door = self._door = Door(live, self._mistaken)
+        self._seat = Seat(self._wire, live, NAME, lambda: door.attached, self._own_options)
         self._seat.can_answer()
-        live.conversation.calls.taker = Taker(self._wire, live.id, self._wanted.client_capabilities).take
+        self._taker = Taker(self._wire, live.id, self._wanted.client_capabilities)
+        live.conversation.calls.taker = self._taker.take
+        door.open()
 
     def attach(self) -> None:
         """Begin to send updates; called when the editor knows the session's id."""
@@ -82,19 +90,11 @@ class EditorSession:
 
     # -- requests of the editor, one after another -------------------------------------------------------------------
 
-    def prompt(self, blocks: list[dict[str, Any]]) -> Awaitable[dict[str, Any]]:
-        """Register a turn, at once unless a change is under way; its answer comes after all that the turn said."""
-        return self._chain.enter(lambda: self.seat.prompt(blocks))
-
-    def set_mode(self, mode: str) -> Awaitable[dict[str, Any]]:
-        """Put the agent into one of its own modes."""
-        return self._chain.then(lambda: self.seat.set_mode(mode))
-
     def set_option(self, option: str, value: Any) -> Awaitable[dict[str, Any]]:
         """Change an option of gzia, or one of the agent; the result is the full list."""
         if options.is_ours(option):
-            return self._chain.then(lambda: self._choose(option, value))
-        return self._chain.then(lambda: self.seat.set_option(option, value))
+            return self.chain.then(lambda: self._choose(option, value))
+        return self.chain.then(lambda: self.seat.set_option(option, value))
 
     async def _choose(self, option: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, str) or not options.allowed(option, value, self._host.agents):
@@ -130,30 +130,31 @@ class EditorSession:
             if self._seat:
                 self.attach()
 
-    def cancel(self) -> None:
-        """Stop the running turn and those that wait."""
-        if self._chain.is_idle:
-            self._stop_turns()
-        else:
-            self._chain.then(self._cancel).add_done_callback(told)
-
-    async def _cancel(self) -> None:
-        self._stop_turns()
-
-    def _stop_turns(self) -> None:
-        if self._seat:
-            self._seat.conversation.cancel()
-
     # -- the end -----------------------------------------------------------------------------------------------------
 
-    def close(self) -> Awaitable[None]:
+    def close(self) -> asyncio.Future[None]:
         """End the agent.  A session that was never prompted leaves nothing behind."""
-        if not self._chain.is_idle:
-            self._chain.drop_last()  # a change that nobody will see
-        return asyncio.shield(self._chain.then(self._end))
+        if not self.chain.is_idle:
+            self.chain.drop_last()  # a change that nobody will see
+        return asyncio.shield(self.chain.then(self._end))
 
     async def _end(self) -> None:
         seat, self._seat = self._seat, None
+        door, self._door = self._door, None
+        if door:
+            door.shut()
         if seat:
             await seat.live.end()
             await seat.ended()
+        if door:
+            await door.close()
+
+    async def deserted(self) -> None:
+        """The editor has gone.  Wait for the guests that have joined; then the session is to be closed."""
+        if self._seat:
+            self._seat.leave()
+            self._seat.conversation.calls.taker = None
+        if self._taker:
+            self._taker.close()
+        if self._door:
+            await self._door.left()

@@ -13,6 +13,7 @@ from gzia.serve.options import Choices
 from gzia.session.host import Host
 from gzia.system.pump import Reader, Writer
 from gzia.system.sink import silence
+from gzia.system.tasks import told
 
 LEAVE = 4.0  # seconds for everything to end; what is left then dies with its guardian
 
@@ -20,7 +21,8 @@ LEAVE = 4.0  # seconds for everything to end; what is left then dies with its gu
 async def serve(host: Host, choices: Choices, mistaken: Callable[[Exception], object]) -> int:
     """Serve until EOF, a closed pipe, SIGHUP, SIGINT or SIGTERM; the exit status.
 
-    ``mistaken`` takes note of a bug that one request met.
+    Guests that have joined a session keep it when the editor goes; signals end all the same.  ``mistaken`` takes note
+    of a bug that one request met.
     """
     loop = asyncio.get_running_loop()
     gone: asyncio.Future[int] = loop.create_future()
@@ -29,13 +31,22 @@ async def serve(host: Host, choices: Choices, mistaken: Callable[[Exception], ob
         if not gone.done():
             gone.set_result(status)
 
-    writer = Writer(private_stdout(), on_broken=lambda _: leave(0))
+    async def after_guests() -> None:
+        await editor.deserted()
+        leave(0)
+
+    def deserted() -> None:
+        waiting.append(loop.create_task(after_guests()))
+        waiting[-1].add_done_callback(told)
+
+    writer = Writer(private_stdout(), on_broken=lambda _: deserted())
     editor = Editor(host, writer, choices, mistaken)
+    waiting: list[asyncio.Task[None]] = []
 
     def received(data: bytes) -> None:
         editor.received(data)
         if not data:
-            leave(0)
+            deserted()
 
     def bug(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         if not gone.done():
@@ -51,6 +62,8 @@ async def serve(host: Host, choices: Choices, mistaken: Callable[[Exception], ob
         return await gone
     finally:
         reader.close()
+        for task in waiting:
+            task.cancel()
         await asyncio.wait([asyncio.ensure_future(editor.close())], timeout=LEAVE)
         await writer.close(0.5)
 
