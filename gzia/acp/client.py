@@ -33,14 +33,15 @@ Json = dict[str, Any]
 class ClientSide(Side):
     """Our end of the connection to an agent.
 
-    ``handles``: requests beyond version 1 that the owner answers, others get -32601; ``limit``: in bytes.
+    ``handles``: requests beyond version 1 that the owner answers, with ``extensions`` all whose names begin with ``_``;
+    others get -32601.  ``limit``: in bytes.
     """
 
     _name = "client"
     _peer = "agent"
 
-    def __init__(self, *, handles: frozenset[str] = frozenset(), limit: int = LIMIT) -> None:
-        super().__init__(Connection(limit=limit, expects_noise=True), handles)
+    def __init__(self, *, handles: frozenset[str] = frozenset(), extensions: bool = False, limit: int = LIMIT) -> None:
+        super().__init__(Connection(limit=limit, expects_noise=True), handles, extensions=extensions)
 
     def receive_data(self, data: bytes) -> list[Event]:
         """Take bytes as they were read, ``b""`` for the end of the stream; never raises for what an agent sends."""

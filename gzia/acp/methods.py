@@ -96,3 +96,8 @@ def is_stable(method: str, side: Side, kind: Kind) -> bool:
     """Whether ``side`` receives this method, in this kind, in version 1."""
     entry = METHODS.get(method)
     return entry is not None and entry.is_stable and entry.kind == kind and entry.side in (side, "both")
+
+
+def is_extension(method: str) -> bool:
+    """Whether a method is none of the protocol's own."""
+    return method.startswith("_")

@@ -38,14 +38,18 @@ _FIRST_KEY = re.compile(rb'"(method|result|error)"[ \t]*:')
 
 
 class Side:
-    """One side of a connection; ``handles`` are requests beyond version 1 that the owner answers itself."""
+    """One side of a connection; ``handles`` are requests beyond version 1 that the owner answers itself.
+
+    With ``extensions`` it answers those whose names begin with ``_`` too, whatever they are.
+    """
 
     _name: methods.Side
     _peer: str
 
-    def __init__(self, connection: Connection, handles: frozenset[str]) -> None:
+    def __init__(self, connection: Connection, handles: frozenset[str], *, extensions: bool = False) -> None:
         self._connection = connection
         self._handles = handles
+        self._extensions = extensions
 
     @property
     def closed(self) -> bool:
@@ -134,7 +138,7 @@ class Side:
                 data = {"path": checking.path(fault)}
                 self.reply_error(ident, INVALID_PARAMS, f"Invalid params: {checking.sentence(fault)}", data)
                 return mistake(method, params, fault)
-        elif method not in self._handles:
+        elif method not in self._handles and not (self._extensions and methods.is_extension(method)):
             self.reply_error(ident, METHOD_NOT_FOUND, f"Method not found: {method[:200]}")
             return Mistake(f"unknown request {method[:200]}", to_bytes(event.text)[:KEPT])
         return self._asked(ident, method, params)

@@ -12,7 +12,7 @@ from typing import Any
 
 from gzia.acp import methods, updates
 from gzia.acp.client import ClientSide
-from gzia.acp.errors import INVALID_REQUEST, REQUEST_CANCELLED
+from gzia.acp.errors import INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_CANCELLED
 from gzia.acp.events import AgentNotification, AgentRequest, Answer, Mistake, Refused, Update
 from gzia.driver.agent import AgentFacts, Listener
 from gzia.driver.observation import (
@@ -47,7 +47,7 @@ class AcpAgent:
         self.process = process
         self.stray = failures.Stray()  # what the agent wrote that was no message
         self.replaying = False  # while a conversation is loaded, its old updates are not new ones
-        self._client = ClientSide(handles=DRAINS)
+        self._client = ClientSide(handles=DRAINS, extensions=True)
         self._listener = listener
         self._sequencer = Sequencer()
         self._steering = Steering(self._client, process.stdin, self._sequencer, self._steered)
@@ -145,7 +145,8 @@ class AcpAgent:
                     if not self._steering.drained(event.id, event.method):
                         heard.append(Question(event.id, event.method, event.params))
                 else:
-                    self._client.reply_error(event.id, INVALID_REQUEST, "no session is open yet")
+                    code = METHOD_NOT_FOUND if methods.is_extension(event.method) else INVALID_REQUEST
+                    self._client.reply_error(event.id, code, "no session is open yet")
             elif isinstance(event, AgentNotification):
                 self._notified(event, heard)
             elif isinstance(event, Noise):

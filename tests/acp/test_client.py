@@ -275,6 +275,15 @@ def test_a_request_that_the_owner_handles_reaches_it_unchecked() -> None:
     assert side.receive_data(line(id=1, method="mcp/message", params=[1])) == [AgentRequest(1, "mcp/message", [1])]
 
 
+def test_an_owner_may_take_every_extension_and_nothing_else() -> None:
+    side = ClientSide(extensions=True)
+
+    events = side.receive_data(line(id=1, method="_x", params=[1]) + line(id=2, method="craft/drain", params={}))
+
+    assert events[0] == AgentRequest(1, "_x", [1])
+    assert [message["id"] for message in sent(side)] == [2]
+
+
 @pytest.mark.parametrize("method", ["_auth/status_update", "qwen/notify/session/mode-update", "auth/status_update"])
 def test_an_unknown_notification_passes_untouched(method: str) -> None:
     assert ClientSide().receive_data(line(method=method, params=[1, {"a": None}])) == [
