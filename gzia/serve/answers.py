@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from gzia.acp import steering
 from gzia.acp.errors import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND
 from gzia.errors import NOT_FOUND, USAGE, GziaError, NotFoundError
 from gzia.version import VERSION
 
 
 def initialize() -> dict[str, Any]:
-    """The answer to ``initialize``.  It needs no agent: which one runs is chosen by each session."""
+    """The answer to ``initialize``.  It needs no agent: which one runs is chosen by each session.
+
+    Steering is offered whatever runs, for it is always answered truthfully.
+    """
     return {
         "protocolVersion": 1,
         "agentCapabilities": {
@@ -21,6 +25,7 @@ def initialize() -> dict[str, Any]:
         },
         "authMethods": [],
         "agentInfo": {"name": "gzia", "title": "gzia", "version": VERSION},
+        "_meta": steering.capability(),
     }
 
 
@@ -45,4 +50,5 @@ def _code(problem: GziaError) -> int:
         return code if isinstance(code, int) and code < 0 else INTERNAL_ERROR
     if problem.code in ("session-not-found", "session-not-open"):
         return RESOURCE_NOT_FOUND
-    return INVALID_PARAMS if problem.exit_status in (USAGE, NOT_FOUND) else INTERNAL_ERROR
+    is_invalid = problem.exit_status in (USAGE, NOT_FOUND) or problem.code == "steer-id-taken"
+    return INVALID_PARAMS if is_invalid else INTERNAL_ERROR

@@ -12,7 +12,7 @@ from gzia.errors import UsageError
 from gzia.serve.pump import Pump
 from gzia.serve.questions import Questions
 from gzia.serve.wire import Wire
-from gzia.session.conversation import Conversation
+from gzia.session.conversation import Conversation, Fallback, Steering, SteerRequest
 from gzia.session.host import Live
 from gzia.session.journal import Entry, dumps
 from gzia.session.turns import TurnEnd
@@ -37,7 +37,8 @@ class Seat:
         self._pump: Pump | None = None
         self._questions: Questions | None = None
         self._history_until = 0  # the last line that is history for this client
-        self._own: set[int] = set()  # lines of what this client asked, which it shows by itself
+        self._own: set[int | str] = set()  # lines and steers of what this client asked, which it shows by itself
+        self._asked: dict[int | None, list[dict[str, Any]]] = {}  # turns of others that have not started
 
     @property
     def conversation(self) -> Conversation:
@@ -97,6 +98,7 @@ class Seat:
             "agent": {"id": record.provider, "name": facts.name, "version": facts.version},
             "isolated": record.is_isolated,
             "directory": self.live.directory,
+            "steering": {"lane": facts.steering or None},
         }
         shown = {"configOptions": self.config_options(), "_meta": {"gzia": about}}
         return {**shown, "modes": facts.modes} if facts.modes else shown
@@ -109,14 +111,25 @@ class Seat:
 
     def prompt(self, blocks: list[dict[str, Any]]) -> Awaitable[dict[str, Any]]:
         """Register a turn; its answer comes after all that the turn said."""
-        problem = content.unsupported(blocks, self.conversation.facts.capabilities.get("promptCapabilities") or {})
-        if problem:
-            raise UsageError("unsupported-content", problem, "leave it out or choose another agent")
+        self._refuse_unsupported(blocks)
         before = self.conversation.journal.n
         ended = self.conversation.prompt(blocks)
         if self._pump:
-            self._own.update(range(before + 1, self.conversation.journal.n + 1))
+            self._own.add(before + 1)
         return self._told(ended)
+
+    def steer(self, request: SteerRequest, steer_id: str, fallback: Fallback) -> Steering:
+        """Put a message into the running turn."""
+        self._refuse_unsupported(request.blocks)
+        steering = self.conversation.steer(request, steer_id=steer_id, fallback=fallback)
+        if self._pump and fallback is not Fallback.REFUSE:
+            self._own.add(steering.steer_id)
+        return steering
+
+    def _refuse_unsupported(self, blocks: list[dict[str, Any]]) -> None:
+        problem = content.unsupported(blocks, self.conversation.facts.capabilities.get("promptCapabilities") or {})
+        if problem:
+            raise UsageError("unsupported-content", problem, "leave it out or choose another agent")
 
     async def _told(self, ended: Awaitable[TurnEnd]) -> dict[str, Any]:
         end = await ended
@@ -154,8 +167,16 @@ class Seat:
         option = outcome.get("optionId")
         if outcome["outcome"] == "selected" and option not in [one.get("optionId") for one in question.options]:
             raise UsageError("unknown-option", f"“{option}” was not offered.", "choose one of the journal's line")
-        self.conversation.answer(permission_id, outcome, self._name)
-        return True
+        return self.conversation.answer(permission_id, outcome, self._name)
+
+    def cancel(self) -> dict[str, Any]:
+        """Stop the running turn and drop those that wait; the numbers of both."""
+        return self.conversation.cancel()._asdict()
+
+    def state(self) -> dict[str, Any]:
+        """How the session stands."""
+        now = self.conversation
+        return {"state": now.state, "turn": now.turn, "waiting": list(now.waiting), "attached": self._guests()}
 
     # -- lines of the journal ----------------------------------------------------------------------------------------
 
@@ -165,14 +186,21 @@ class Seat:
         elif entry.kind == "notice":
             self._notice(entry.body)
         elif entry.kind == "input" and entry.body["input"] == "prompt":
-            self._said(entry.n, entry.body["blocks"])
+            if not self._shows(entry):
+                self._asked[entry.turn] = entry.body["blocks"]
+        elif entry.kind == "turn":
+            self._said(self._asked.pop(entry.turn, []))
+        elif entry.kind == "prompt":
+            self._asked.pop(entry.turn, None)  # it was dropped while it waited
 
-    def _said(self, n: int, blocks: list[dict[str, Any]]) -> None:
-        """What somebody asked: as history, or by another client.  What a client asks it shows by itself."""
-        is_own = n in self._own
-        self._own.discard(n)
-        if is_own and n > self._history_until:
-            return
+    def _shows(self, entry: Entry) -> bool:
+        """Whether the client shows this by itself, because it has asked it in this very connection."""
+        mine = {entry.n, entry.body.get("steer_id")} & self._own
+        self._own -= mine
+        return bool(mine) and entry.n > self._history_until
+
+    def _said(self, blocks: list[dict[str, Any]]) -> None:
+        """What somebody else asked, or what was asked before."""
         for block in blocks:
             self._wire.side.update(self.live.id, {"sessionUpdate": "user_message_chunk", "content": block})
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from gzia.acp.errors import INTERNAL_ERROR, METHOD_NOT_FOUND
 from gzia.acp.events import Answer, Refused
+from gzia.acp.methods import is_extension
 from gzia.serve.wire import Wire
 from gzia.session.calls import ClientCall
 
@@ -77,11 +78,6 @@ class Taker:
         for call in self._open.values():
             call.deny(INTERNAL_ERROR, "the editor has gone")
         self._open.clear()
-
-
-def is_extension(method: str) -> bool:
-    """Whether a method is none of the protocol's own."""
-    return method.startswith("_")
 
 
 def offers(capabilities: dict[str, Any], method: str) -> bool:

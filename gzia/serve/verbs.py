@@ -1,6 +1,6 @@
 """What every client can do in a session that it has open, as handlers of its requests.
 
-Beside ACP's own methods, for scripts and other terminals:
+Beside ACP's own methods there are ``_session/steering`` (serve/steering.py) and, for scripts and other terminals:
 
     _gzia/cancel {sessionId}                         -> {running: turn or null, dropped: [turns that waited]}
     _gzia/state {sessionId}                          -> {state, turn: that runs or null, waiting: [turns], attached}
@@ -13,16 +13,19 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
+from gzia.acp import steering
 from gzia.acp.methods import SESSION_PROMPT, SESSION_SET_MODE
 from gzia.errors import GziaError, UsageError
 from gzia.serve.chain import Chain
 from gzia.serve.desk import Begun, Handler
 from gzia.serve.seat import Seat
+from gzia.serve.steering import Steer
 from gzia.system.tasks import told
 
 Json = dict[str, Any]
 
-EXTENSIONS = frozenset({"_gzia/answer"})
+CANCEL, STATE, ANSWER = "_gzia/cancel", "_gzia/state", "_gzia/answer"
+EXTENSIONS = frozenset({steering.METHOD, CANCEL, STATE, ANSWER})
 
 
 class Place(Protocol):
@@ -40,7 +43,10 @@ def handlers(place: Callable[[Json], Place]) -> dict[str, Handler]:
     return {
         SESSION_PROMPT: lambda params: prompt(place(params), params["prompt"]),
         SESSION_SET_MODE: lambda params: set_mode(place(params), params["modeId"]),
-        "_gzia/answer": lambda params: result(answer(place(params).seat, params)),
+        steering.METHOD: lambda params: steer(place(params), params),
+        CANCEL: lambda params: result(place(params).seat.cancel()),
+        STATE: lambda params: result(place(params).seat.state()),
+        ANSWER: lambda params: result(answer(place(params).seat, params)),
     }
 
 
@@ -52,6 +58,12 @@ async def result(value: Json) -> Json:
 def prompt(place: Place, blocks: list[Json]) -> Begun:
     """Register a turn, at once unless a change is under way; its answer comes after all that the turn said."""
     return Begun(place.chain.enter(lambda: place.seat.prompt(blocks)), lambda: cancel(place))
+
+
+def steer(place: Place, params: Json) -> Begun:
+    """Put a message into the running turn, at once unless a change is under way."""
+    one = Steer(params)
+    return Begun(place.chain.enter(lambda: one.begin(place.seat)), one.withdraw)
 
 
 def set_mode(place: Place, mode: str) -> Awaitable[Json]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from gzia.driver.agent import AgentFacts
+from gzia.driver.errors import SteerAdmissionError
 from gzia.driver.steer import SteerRequest
 from gzia.driver.turn import Block, PermissionLevel
 from gzia.errors import GziaError
@@ -28,7 +29,9 @@ from gzia.session.steers import Steered, Steering, Steers
 from gzia.session.turns import Fallback, TurnEnd
 from gzia.session.writing import Pen
 
-__all__ = ["Cancelled", "Conversation", "Fallback", "Steered", "Steering"]  # what a client of a conversation needs
+__all__ = [  # what a client of a conversation needs
+    "Cancelled", "Conversation", "Fallback", "SteerAdmissionError", "SteerRequest", "Steered", "Steering",
+]  # fmt: skip
 
 
 class Conversation:
