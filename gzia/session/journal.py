@@ -57,6 +57,7 @@ class Journal:
     def __init__(self, path: Path, session: str) -> None:
         self.path = path
         self._file = jsonl.Appender(path)
+        self._file.mend()
         self.n = last_number(path)
         self._head = f',"session":{dumps(session)},"turn":'
         self._tail: list[Entry] = []

@@ -69,12 +69,19 @@ class Appender:
         """Write whole lines (``data`` ends with a newline) and return the offset of the first."""
         if not data.endswith(b"\n"):
             raise ValueError("only whole lines can be appended")
+        return self._locked(data)
+
+    def mend(self) -> None:
+        """See to a torn tail now: whoever counts the lines before it appends must not overlook the last one."""
+        self._locked(b"")
+
+    def _locked(self, data: bytes) -> int:
         fd = self._fd
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             try:
                 start = self._whole_end()
-                self._end = start + _write_all_or_nothing(fd, data, start)
+                self._end = start + (_write_all_or_nothing(fd, data, start) if data else 0)
             finally:
                 fcntl.flock(fd, fcntl.LOCK_UN)
         except OSError as error:

@@ -100,6 +100,16 @@ def test_JSO_01_a_torn_tail_is_set_aside_and_the_next_line_is_readable(log: Path
     assert kept_aside(log) == OK[40:-7] + b"\n"
 
 
+def test_JSO_01_a_whole_line_without_its_end_is_there_before_anything_is_appended(log: Path) -> None:
+    log.write_bytes(OK.removesuffix(b"\n"))
+
+    with Appender(log) as appender:
+        appender.mend()
+        mended = log.read_bytes()
+
+    assert mended == OK
+
+
 def test_JSO_01_b_a_tail_torn_inside_a_character_does_not_stop_anything(log: Path) -> None:
     torn = b'{"seq":9,"t":"caf\xc3'
     log.write_bytes(OK[:40] + torn)
