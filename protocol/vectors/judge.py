@@ -23,6 +23,7 @@ TABLE = {  # outcome -> the pairs (write_admitted, is there a response) that can
     "delivery_unknown": {(True, False), (True, True)},
     "delivered_untrackable": {(True, True)},
 }
+RETRY_SAFE = ("fallback_required", "unsupported")
 
 
 def judge(vector: Json, lines: list[Json], received: list[Json]) -> list[str]:
@@ -107,6 +108,9 @@ def broken_rules(journal: list[Json]) -> Iterator[str]:
     yield from broken_sequences(journal)
     for steer in of_kind(journal, "steer"):
         yield from broken_outcome(steer)
+    for turn in of_kind(journal, "input", input="prompt"):
+        if "steer_id" in turn:
+            yield from broken_promise(journal, turn)
     yield from broken_pairs(journal)
 
 
@@ -136,8 +140,8 @@ def broken_sequences(journal: list[Json]) -> Iterator[str]:
         number, place = line["receive_sequence"], line["order_sequence"]
         if place < max(order, number):
             yield f"order_sequence must not go down, nor be below receive_sequence: {short(line)}"
-        if number and number <= received and line["kind"] == "update":
-            yield f"receive_sequence must go up: {short(line)}"
+        if number and number < received and line["kind"] == "update":
+            yield f"receive_sequence must not go down: {short(line)}"
         order = place
         received = max(received, number) if line["kind"] == "update" else received
 
@@ -149,6 +153,13 @@ def broken_outcome(steer: Json) -> Iterator[str]:
         yield f"outcome, write_admitted and response_sequence do not go together: {short(steer)}"
     if response != steer["receive_sequence"]:
         yield f"response_sequence must be receive_sequence: {short(steer)}"
+
+
+def broken_promise(journal: list[Json], turn: Json) -> Iterator[str]:
+    """Only what was certainly not delivered is sent again."""
+    for steer in of_kind(journal, "steer", steer_id=turn["steer_id"]):
+        if steer["outcome"] not in RETRY_SAFE:
+            yield f"a steer that may have been delivered must not become a turn: {short(turn)}"
 
 
 def broken_pairs(journal: list[Json]) -> Iterator[str]:

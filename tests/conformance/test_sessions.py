@@ -114,6 +114,7 @@ def test_a_session_that_keeps_all_rules_is_right() -> None:
 PAIR = "a steer must have one steer line, after it"
 NOTED = "an injected steer, and no other, has one note after its turn"
 TABLE = "outcome, write_admitted and response_sequence do not go together"
+AGAIN = "a steer that may have been delivered must not become a turn"
 LATE = "a steer line after the end of its turn"
 ORDER = "order_sequence must not go down, nor be below receive_sequence"
 
@@ -126,7 +127,7 @@ ORDER = "order_sequence must not go down, nor be below receive_sequence"
         (but({**UPDATE, "v": 2}), "v must be 1"),
         (but({**END, "order_sequence": 3, **numbers(0, 3)}), ORDER),
         (but({**UPDATE, "order_sequence": 2}), ORDER),
-        ([*RIGHT, line(7, "update", receive_sequence=3, order_sequence=5)], "receive_sequence must go up"),
+        ([*RIGHT, line(7, "update", receive_sequence=2, order_sequence=5)], "receive_sequence must not go down"),
         (without(5), "a turn without an end"),
         (without(4), PAIR),
         ([*RIGHT, {**STEER, "n": 7}], PAIR),
@@ -135,6 +136,7 @@ ORDER = "order_sequence must not go down, nor be below receive_sequence"
         (but({**STEER, "outcome": "fallback_required"}), NOTED),
         (but({**STEER, "outcome": "unsupported"}), TABLE),
         (but({**STEER, "outcome": "taken"}), TABLE),
+        ([*RIGHT, line(7, "input", input="prompt", blocks=[], steer_id="s1")], AGAIN),
         (but({**STEER, "receive_sequence": 3}), "response_sequence must be receive_sequence"),
         ([ASKED, UPDATE, STEER_ASKED, {**END, "n": 4}, {**STEER, "n": 5, **numbers(6, 6)}, NOTE], LATE),
     ],

@@ -95,7 +95,7 @@ class Run:
     def take(self, data: bytes) -> None:
         for event in self.end.receive_data(data):
             members: dict[str, Any] = {NAMES.get(name, name): plain(value) for name, value in event._asdict().items()}
-            self.events.append({"kind": KINDS[type(event).__name__], **members})
+            self.events.append({**members, "kind": KINDS[type(event).__name__]})
 
     def do(self, verb: str, arguments: dict[str, Any]) -> None:
         match verb:
