@@ -40,7 +40,7 @@ def test_only_what_the_table_allows_can_be_said(outcome: SteerOutcome, written: 
     ids=str,
 )
 def test_a_result_that_contradicts_itself_is_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         SteerResult(SteerOutcome.INJECTED, "", True, 7, 7, 9)._replace(**changed).validate()
 
 
