@@ -12,7 +12,7 @@ events       action events: model and append-only store
 agents       one small module per agent program, and the registry
 transports   one per kind of channel: runs a turn, yields observations
 session      record, store, journal, Conversation (the live session), Service (the verbs)
-serve        the ACP agent that an editor sees
+serve        the ACP agent that an editor sees, and the door by which others join a session
 cli          one file per command; the only room that prints
 testing      the demo agent and scripted agents; nothing imports it, it is started as a process
 packaging    what makes and starts the single file

@@ -1,1 +1,1 @@
-"""The ACP agent that an editor sees, over any byte stream."""
+"""The ACP agent that an editor sees, over any byte stream, and that others see through a session's socket."""

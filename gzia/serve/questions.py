@@ -29,8 +29,8 @@ class Questions:
 
     def line(self, body: dict[str, Any]) -> None:
         """A permission line of the journal: a new question, or the end of one."""
-        id = body["permission_id"]
-        if body["state"] != "asked":
+        id = body.get("permission_id", "")
+        if body.get("state") != "asked":
             if (request := self._asked.pop(id, None)) is not None:
                 self._wire.withdraw(request)
         elif id in self._conversation.permissions.open:

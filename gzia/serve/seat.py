@@ -127,8 +127,8 @@ class Seat:
         return steering
 
     def _refuse_unsupported(self, blocks: list[dict[str, Any]]) -> None:
-        problem = content.unsupported(blocks, self.conversation.facts.capabilities.get("promptCapabilities") or {})
-        if problem:
+        taken = self.conversation.facts.capabilities.get("promptCapabilities") or {}
+        if problem := content.unsupported(blocks, taken):
             raise UsageError("unsupported-content", problem, "leave it out or choose another agent")
 
     async def _told(self, ended: Awaitable[TurnEnd]) -> dict[str, Any]:
@@ -183,11 +183,11 @@ class Seat:
     def _line(self, entry: Entry) -> None:
         if entry.kind == "permission" and self._questions:
             self._questions.line(entry.body)
-        elif entry.kind == "notice":
+        elif entry.kind == "notice" and "method" in entry.body:
             self._notice(entry.body)
-        elif entry.kind == "input" and entry.body["input"] == "prompt":
+        elif entry.kind == "input" and entry.body.get("input") == "prompt":
             if not self._shows(entry):
-                self._asked[entry.turn] = entry.body["blocks"]
+                self._asked[entry.turn] = entry.body.get("blocks") or []
         elif entry.kind == "turn":
             self._said(self._asked.pop(entry.turn, []))
         elif entry.kind == "prompt":
@@ -205,7 +205,7 @@ class Seat:
             self._wire.side.update(self.live.id, {"sessionUpdate": "user_message_chunk", "content": block})
 
     def _notice(self, body: dict[str, Any]) -> None:
-        params = body["params"]
+        params = body.get("params")
         if isinstance(params, dict) and "sessionId" in params:
             params = {**params, "sessionId": self.live.id}
         self._wire.notify(body["method"], params)

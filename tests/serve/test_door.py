@@ -129,6 +129,23 @@ def test_what_a_guest_asks_the_editor_sees_and_the_guest_is_answered_after_its_u
         assert said(client) == ["person: say hello", "agent: hello", "agent: bye"]
 
 
+def test_what_another_client_asks_is_shown_when_its_turn_starts(repo: Path) -> None:
+    with editor(repo, "-a", "demo") as client, guest(repo, client.session) as other:
+        other.join()
+        first = client.start_prompt("hang")
+        client.call("session/list")
+        second = other.start_prompt("say two")
+        other.call("session/list")
+        told = client.call("_session/steering", sessionId=client.session, prompt=[{"type": "text", "text": "say one"}])
+        client.answer_to(first)
+        other.answer_to(second)
+        client.read_until(lambda frame: is_update(frame) and "'two'" in str(frame))
+
+        assert told["outcome"] == "injected"
+        assert said(client) == ["person: say one", "agent: one", "person: say two", "agent: two"]
+        assert said(other) == ["person: hang", "person: say one", "agent: one", "agent: two"]
+
+
 def test_a_guest_need_not_join_to_prompt_and_to_cancel(repo: Path) -> None:
     with editor(repo, "-a", "demo") as client, guest(repo, client.session) as other:
         first = other.prompt("say hello")

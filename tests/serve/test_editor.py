@@ -518,6 +518,8 @@ def test_a_strange_line_in_the_journal_does_not_keep_a_session_from_being_loaded
     session = prompted(repo)
     with (repo / ".harness/sessions" / f"{session}.journal.jsonl").open("a") as journal:
         journal.write('{"n":"seven"}\n{"kind":5}\n{"kind":"update","n":90}\n')
+        for kind in ("input", "turn", "prompt", "permission", "notice", "session", "steer", "new"):
+            journal.write(f'{{"n":90,"kind":"{kind}"}}\n')
 
     with editor(repo, "-a", "demo", open=False) as client:
         client.call("initialize", protocolVersion=1, clientCapabilities={})

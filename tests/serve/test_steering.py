@@ -349,7 +349,7 @@ def test_STE_01_in_the_race_with_the_end_every_message_has_one_fate(repo: Path) 
     """The steer leaves after 0, 1, 2 … frames of a turn of few, so that many meet its end."""
     fates = []
     with editor(repo, "-a", "demo") as client:
-        for round in range(60):
+        for round in range(40):
             turn = client.start_prompt("slow 2")
             for _ in range(round % 4):
                 client.read()
