@@ -13,6 +13,7 @@ import shlex
 from typing import Any
 
 from gzia.cli.visible import visible
+from gzia.cli.work import one_less
 from gzia.session.conversation import Conversation
 from gzia.session.journal import Entry
 from gzia.system.pump import Writer
@@ -84,7 +85,7 @@ class Asker:
         self._closed = True
         self._waiting.clear()
         asyncio.get_running_loop().remove_reader(self._tty)
-        self._conversation.nobody_left()
+        one_less(self._conversation)
 
     def _chosen(self, word: str) -> None:
         for body in self._waiting.values():

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
             with Remote(service, record) as remote:
                 found = remote.ask("_gzia/cancel", {"sessionId": record.id})
         else:
-            found = {"running": None, "dropped": []}
+            found = {"running": None, "dropped": list(service.drop_queue(record.id))}
     _tell(record.id, found, args.out)
     return 0
 

@@ -12,6 +12,7 @@ HOME = ("gzia.cli.home", "say what is here: agents, running sessions, what to tr
 COMMANDS: dict[str, tuple[str, str]] = {
     "agents": ("gzia.cli.agents", "list the agents, or tell what one of them does at each permission level"),
     "run": ("gzia.cli.run", "run one turn of an agent in a session of its own"),
+    "resume": ("gzia.cli.resume", "go on with a session: the turns that wait there, then a new one"),
     "list": ("gzia.cli.list", "list the sessions of this project"),
     "show": ("gzia.cli.show", "show one session's record"),
     "path": ("gzia.cli.path", "print the directory in which a session works"),

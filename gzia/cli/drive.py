@@ -1,4 +1,4 @@
-"""Drives one turn: signals, deadlines, and the order of the end (agent, then output, then status)."""
+"""Drives a session: signals, deadlines, and the order of the end (agent, then output, then status)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from gzia.cli import faults, verdict
 from gzia.cli.ask import Asker, terminal
 from gzia.cli.output import READER_GONE
 from gzia.cli.views import View
-from gzia.driver.turn import PermissionLevel
-from gzia.errors import FAILED, INTERRUPTED, OK, REFUSED, DeadlineError, GziaError
+from gzia.cli.work import Work, idle
+from gzia.errors import INTERRUPTED, OK, DeadlineError, GziaError
+from gzia.serve.door import Door
 from gzia.session.host import Host, Live, Wanted
 from gzia.session.journal import Follower
 from gzia.session.turns import TurnEnd
@@ -43,10 +45,11 @@ class Left(Exception):
 class Drive:
     """One ``gzia run``.  Made and used inside a running event loop."""
 
-    def __init__(self, host: Host, view: View, limits: Limits) -> None:
+    def __init__(self, host: Host, view: View, limits: Limits, work: Work) -> None:
         self._host = host
         self._view = view
         self._limits = limits
+        self._work = work
         self._loop = asyncio.get_running_loop()
         self._leaving: asyncio.Future[int] = self._loop.create_future()
         self._live: Live | None = None
@@ -54,7 +57,7 @@ class Drive:
         self._until: float | None = None  # when the whole limit passes
 
     async def run(self, wanted: Wanted, *, again: bool) -> int:
-        """Begin the session (or go on with it: ``again``), run the turn, end everything; the exit status."""
+        """Begin the session (or go on with it: ``again``), do the work, end everything; the exit status."""
         self._loop.set_exception_handler(self._bug)
         self._loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -73,10 +76,14 @@ class Drive:
 
     async def _all(self, wanted: Wanted, again: bool) -> int:
         live = await self._begun(wanted, again)
-        end = await self._turn(live, wanted.prompt)
+        end = await self._session(live)
         if not await self._unless_leaving(self._view.close(self._left_to_take())):
             raise self._deadline(f"see gzia read {live.id}", whole=True)
-        return self._status(live, end)
+        if self._interrupted:
+            return INTERRUPTED
+        if end:
+            verdict.check(live, end)
+        return OK
 
     async def _begun(self, wanted: Wanted, again: bool) -> Live:
         """The session with its agent; the whole limit counts from here."""
@@ -86,21 +93,24 @@ class Drive:
         except TimeoutError:
             raise self._deadline("its agent had not started; start it by hand to see why", whole=True) from None
 
-    async def _turn(self, live: Live, prompt: str) -> TurnEnd:
+    async def _session(self, live: Live) -> TurnEnd | None:
         self._live = live
+        door = Door(live, faults.write_log)
+        door.open()
         self._view.begun(live)
         tty = terminal() if self._view.asks else None
         asker = None if tty is None else Asker(live.conversation, tty)
         showing = asyncio.create_task(self._show(live.conversation.journal.follow(live.first_line), asker))
         patience: float | None = TAKE_OUTPUT
         try:
-            ended = live.conversation.prompt([{"type": "text", "text": prompt}])
-            end = await self._limited(live, ended)
+            end = await self._limited(live, door)
             patience = self._left_to_take()
         finally:
             if asker:
                 asker.close()
+            door.shut()
             await live.end()
+            await door.close()
             first: list[asyncio.Future[Any]] = [showing, self._leaving]
             await asyncio.wait(first, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
             if showing.done():
@@ -123,24 +133,32 @@ class Drive:
 
     # -- limits ------------------------------------------------------------------------------------------------------
 
-    async def _limited(self, live: Live, ended: asyncio.Future[TurnEnd]) -> TurnEnd:
+    async def _limited(self, live: Live, door: Door) -> TurnEnd | None:
         watch = asyncio.create_task(self._watch(live))
+        doing = asyncio.create_task(self._work.do(live, door))
         try:
-            first: list[asyncio.Future[Any]] = [ended, self._leaving, watch]
+            first: list[asyncio.Future[Any]] = [doing, self._leaving, watch]
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+            if doing.done():
+                return doing.result()
+            if self._leaving.done():
+                raise Left(self._leaving.result())
+            live.conversation.cancel("timeout")
+            await self._idle_within(live, AFTER_DEADLINE)
+            watch.result()
+            raise AssertionError("a watch ends by raising only")
         finally:
             watch.cancel()
-        if ended.done():
-            return ended.result()
-        if self._leaving.done():
-            raise Left(self._leaving.result())
-        live.conversation.cancel("timeout")
-        await asyncio.wait([ended], timeout=AFTER_DEADLINE)
-        watch.result()
-        raise AssertionError("a watch ends by raising only")
+            doing.cancel()
+
+    async def _idle_within(self, live: Live, seconds: float) -> None:
+        try:
+            await asyncio.wait_for(idle(live.conversation), seconds)
+        except TimeoutError:
+            pass
 
     async def _watch(self, live: Live) -> None:
-        """Raise DeadlineError when a limit has passed.  A question that a person has not answered is no silence."""
+        """Raise DeadlineError when a limit has passed.  Only an agent that works is silent: not one that asked."""
         journal = live.conversation.journal
         while not journal.closed:
             left = [] if self._until is None else [self._until - self._loop.time()]
@@ -151,7 +169,7 @@ class Drive:
             except TimeoutError:
                 if self._until is not None and self._loop.time() >= self._until:
                     raise self._deadline(f"what it did so far: gzia read {live.id}", whole=True) from None
-                if not live.conversation.permissions.open:
+                if live.conversation.state == "working":
                     raise self._deadline(f"what it did so far: gzia read {live.id}", whole=False) from None
 
     def _deadline(self, hint: str, *, whole: bool) -> DeadlineError:
@@ -168,6 +186,7 @@ class Drive:
         else:
             self._interrupted = True
             self._view.interrupting()
+            self._work.stop()
             self._live.conversation.cancel()
 
     def _bug(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -201,34 +220,3 @@ class Drive:
         if task.cancelled():
             raise Left(self._leaving.result())
         return task.result()
-
-    # -- the status --------------------------------------------------------------------------------------------------
-
-    def _status(self, live: Live, end: TurnEnd) -> int:
-        if self._interrupted:
-            return INTERRUPTED
-        if end.error:
-            raise end.error
-        if end.refused:
-            raise self._refused(live, end)
-        if end.stop_reason != "end_turn":
-            raise GziaError(
-                "turn-stopped", f"The turn ended early: {end.stop_reason}.", f"see gzia read {live.id}", status=FAILED,
-                data={"session": live.id, "stop_reason": end.stop_reason},
-            )  # fmt: skip
-        return OK
-
-    def _refused(self, live: Live, end: TurnEnd) -> GziaError:
-        level = live.record.permission_level
-        why = {
-            PermissionLevel.READONLY: ("this session is read-only", "choose another level with -p in a new session"),
-            PermissionLevel.SUPERVISED: (
-                "nobody could be asked",
-                "allow it with -p autonomous, or run it on a terminal",
-            ),
-            PermissionLevel.AUTONOMOUS: ("no offered answer was a clear yes", "run it on a terminal, to be asked"),
-        }[level]
-        return GziaError(
-            "permission-refused", f"Refused, because {why[0]}: {', '.join(end.refused)}.", why[1], status=REFUSED,
-            data={"session": live.id, "refused": list(end.refused)},
-        )  # fmt: skip

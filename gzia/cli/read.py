@@ -7,6 +7,9 @@ from pathlib import Path
 
 from gzia.cli import diff, sessions, transcript
 from gzia.cli.output import Output
+from gzia.session import ledger
+from gzia.session.record import Record
+from gzia.session.service import Service
 from gzia.system import jsonl
 
 
@@ -25,6 +28,8 @@ def run(args: argparse.Namespace) -> int:
     with sessions.service_of(args) as service:
         record = service.get(args.id)
         _conversation(service.journal_path(record.id), out)
+        if not args.json:
+            _owed(record, service, out)
         if not record.is_isolated:
             out.note(f"This session has no worktree: its agent worked in {record.working_dir} itself.")
             return 0
@@ -37,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _conversation(journal: Path, out: Output) -> None:
-    page = transcript.Page(out)
+    page = transcript.Page(out, {} if out.json else _acted(journal))
     for line in jsonl.read(journal):
         if line.value is None:
             out.note(transcript.WARNING, transcript.damaged(line.offset))
@@ -46,3 +51,19 @@ def _conversation(journal: Path, out: Output) -> None:
         else:
             page.add(line.value)
     page.end()
+
+
+def _acted(journal: Path) -> dict[str, str]:
+    """What came of each steer: it stands behind the end of its turn, and is told where the steer was."""
+    notes = (line for line in ledger.counted(journal) if line["kind"] == "steer_note")
+    return {str(note.get("steer_id")): str(note.get("acted")) for note in notes}
+
+
+def _owed(record: Record, service: Service, out: Output) -> None:
+    owed = sessions.owed(record, service)
+    for turn in owed.unanswered:
+        out.line(("!", "yellow"), f" turn {turn} was never answered")
+    for one in owed.waiting:
+        out.line(transcript.QUEUED, f" turn {one.turn} waits: {sessions.first_line(one.blocks)}")
+    if owed.waiting and not sessions.is_held(record):
+        out.note(("Hint:", "cyan"), f" run what waits with: gzia resume {record.id}")

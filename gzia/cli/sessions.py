@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from gzia.cli.output import Output
+from gzia.cli.transcript import text_of_blocks
 from gzia.cli.visible import Part
+from gzia.driver.turn import Block
 from gzia.errors import NotFoundError, UsageError
 from gzia.session import liveness
+from gzia.session.ledger import Ledger
 from gzia.session.record import Record, moment
 from gzia.session.service import Service
 from gzia.session.store import DamagedRecord
 
 STYLES = {
     "starting": "green", "working": "green", "running": "green", "idle": "cyan", "failed": "red", "broken": "red",
-    "killed": "yellow", "cancelled": "yellow", "permission refused": "yellow",
+    "killed": "yellow", "cancelled": "yellow", "closed": "yellow", "permission refused": "yellow",
+    "input-needed": "yellow",
 }  # fmt: skip
 
 
@@ -63,6 +68,14 @@ def document(record: Record, service: Service) -> dict[str, Any]:
     return {**record.to_json(), "live": service.live(record)}
 
 
+def owed(record: Record, service: Service) -> Ledger:
+    """What its journal leaves open; the turn that runs just now is not owed."""
+    ledger = service.ledger(record.id)
+    if service.live(record) in ("working", "input-needed"):
+        return replace(ledger, unanswered=ledger.unanswered[:-1])
+    return ledger
+
+
 def table(records: Iterable[Record], service: Service, out: Output) -> None:
     """The sessions for a person."""
     rows: list[list[Part]] = []
@@ -80,8 +93,16 @@ def ended(record: Record) -> str:
 
 def title(record: Record) -> str:
     """What the session is about: its title, else the first line of what was asked."""
-    lines = (record.title or record.initial_prompt).splitlines()
-    return next((line.strip() for line in lines if line.strip()), "")
+    return _first(record.title or record.initial_prompt)
+
+
+def first_line(blocks: Sequence[Block]) -> str:
+    """The first line of a prompt."""
+    return _first(text_of_blocks(list(blocks)))
+
+
+def _first(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def age(started_at: str, now: datetime | None = None) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from gzia.cli.output import Output
-from gzia.cli.transcript import ENDED, titled
-from gzia.cli.visible import visible
+from gzia.cli.transcript import ENDED, STEER, text_of_blocks, titled
+from gzia.cli.visible import json_text, visible
+from gzia.errors import GziaError
 from gzia.session.host import Live
 from gzia.session.journal import Entry
 from gzia.session.permissions import POLICY
@@ -39,8 +40,8 @@ class View(Protocol):
     def interrupting(self) -> None:
         """A person asked the turn to stop."""
 
-    def ended(self, live: Live, end: TurnEnd) -> None:
-        """The turn is over and the agent has ended."""
+    def ended(self, live: Live, end: TurnEnd | None) -> None:
+        """All turns are over and the agent has ended; ``end`` is that of the last one that was asked for here."""
 
     async def close(self, timeout: float | None) -> bool:
         """Write what is left, within ``timeout`` seconds; whether all of it was taken.  May be called twice."""
@@ -85,7 +86,7 @@ class Stdout:
     def interrupting(self) -> None:
         """Nothing to say."""
 
-    def ended(self, live: Live, end: TurnEnd) -> None:
+    def ended(self, live: Live, end: TurnEnd | None) -> None:
         """Nothing to say."""
 
 
@@ -96,6 +97,36 @@ class Script(Stdout):
         """Pass them on."""
         self.write("".join(f"{entry.line}\n" for entry in entries))
         await self.kept_up()
+
+    def problem(self, error: GziaError) -> None:
+        """An error between the lines; dropped when the reader is far behind, for nothing else bounds their number."""
+        if self._writer.pending <= BACKLOG:
+            self.write(f"{json_text(error.document())}\n")
+
+
+class Background:
+    """Nothing is shown: the terminal belongs to somebody else."""
+
+    asks = False
+
+    def start(self, broken: Callable[[OSError], None]) -> None:
+        """Nothing to open."""
+
+    def begun(self, live: Live) -> None:
+        """Nothing to say."""
+
+    async def show(self, entries: list[Entry]) -> None:
+        """Nothing to show."""
+
+    def interrupting(self) -> None:
+        """Nothing to say."""
+
+    def ended(self, live: Live, end: TurnEnd | None) -> None:
+        """Nothing to say."""
+
+    async def close(self, timeout: float | None) -> bool:
+        """Nothing to write."""
+        return True
 
 
 class Quiet(Stdout):
@@ -115,6 +146,8 @@ class Quiet(Stdout):
     async def show(self, entries: list[Entry]) -> None:
         """Collect the text after the last tool call."""
         for entry in entries:
+            if entry.kind == "turn":
+                self._answer.clear()
             if entry.kind != "update":
                 continue
             update = json.loads(entry.body)
@@ -123,7 +156,7 @@ class Quiet(Stdout):
             else:
                 self._answer.append(text_of(update, "agent_message_chunk"))
 
-    def ended(self, live: Live, end: TurnEnd) -> None:
+    def ended(self, live: Live, end: TurnEnd | None) -> None:
         """Print it."""
         answer = visible("".join(self._answer), breaks=True)
         self.write(answer if answer.endswith("\n") or not answer else f"{answer}\n")
@@ -137,6 +170,8 @@ class Person(Stdout):
     def __init__(self, out: Output) -> None:
         self._out = out
         self._titles: dict[str, str] = {}
+        self._texts: dict[Any, str] = {}  # turn or steer id -> what was said
+        self._is_first = True  # no turn has begun
         self._at_line_start = True
 
     def start(self, broken: Callable[[OSError], None]) -> None:
@@ -163,9 +198,27 @@ class Person(Stdout):
                 self._update(json.loads(entry.body))
             elif entry.kind == "permission":
                 self._permission(entry.body)
+            elif entry.kind in ("input", "turn", "steer", "steer_note"):
+                self._asked(entry)
             elif entry.body.get("state") == "unreadable":
                 self._note(("!", "yellow"), f" lost: {entry.body['reason']}")
         await self.kept_up()
+
+    def _asked(self, entry: Entry) -> None:
+        """What is asked besides the first turn, here or elsewhere, and what becomes of it."""
+        body = entry.body
+        match entry.kind, body:
+            case "input", {"input": "prompt" | "steer" as what, "blocks": list(blocks)}:
+                self._texts[body.get("steer_id") if what == "steer" else entry.turn] = text_of_blocks(blocks)
+            case "turn", {"state": "started"}:
+                text = self._texts.pop(entry.turn, "")
+                if not self._is_first:
+                    self._note(("▸", "cyan"), f" turn {entry.turn}: {text}")
+                self._is_first = False
+            case "steer", {"steer_id": id, "outcome": str(outcome)}:
+                self._note(STEER, f" steered: {self._texts.get(id, id)} — {outcome.replace('_', ' ')}")
+            case "steer_note", {"steer_id": id, "acted": str(acted)}:
+                self._note(STEER, f" steered: {self._texts.pop(id, id)} — acted: {acted}")
 
     def _update(self, update: dict[str, Any]) -> None:
         text = text_of(update, "agent_message_chunk")
@@ -193,8 +246,10 @@ class Person(Stdout):
         """Tell how to end it at once."""
         self._note(("■", "yellow"), " stopping the turn; press Ctrl-C again to end it at once")
 
-    def ended(self, live: Live, end: TurnEnd) -> None:
+    def ended(self, live: Live, end: TurnEnd | None) -> None:
         """Tell what can be typed next."""
+        if end is None:
+            return
         how = "failed" if end.error else "cancelled" if end.stop_reason == "cancelled" else "done"
         mark = "red" if end.error else "yellow" if how == "cancelled" or end.refused else "green"
         if live.record.is_isolated:

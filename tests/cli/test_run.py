@@ -50,7 +50,7 @@ def test_a_script_gets_the_journal_on_stdout_and_nothing_else(repo: Path) -> Non
     lines = documents(done.stdout)
     assert done.returncode == 0, done.stderr
     assert [line["n"] for line in lines] == list(range(1, len(lines) + 1))
-    assert [line["kind"] for line in lines] == ["session", "session", "input", "update", "prompt", "session"]
+    assert [line["kind"] for line in lines] == ["session", "session", "input", "turn", "update", "prompt", "session"]
     path = repo / ".harness/sessions" / f"{lines[0]['session']}.journal.jsonl"
     assert done.stdout == path.read_text(encoding="utf-8")
 
@@ -300,7 +300,7 @@ def test_a_signal_ends_everything_and_the_record_says_so(repo: Path, number: int
     assert status == 128 + number
     session = documents(out)[0]["session"]
     shown = json.loads((repo / ".harness/sessions" / f"{session}.json").read_text())
-    assert (shown["status"], shown["reason"], shown.get("pid")) == ("completed", "cancelled", None)
+    assert (shown["status"], shown["reason"], shown.get("pid")) == ("completed", "closed", None)
 
 
 def test_PRO_07_a_reader_that_goes_away_ends_the_agent_and_leaves_no_orphan(repo: Path, tmp_path: Path) -> None:

@@ -95,7 +95,8 @@ def test_show_tells_what_is_known_and_gives_a_program_the_record(service: Servic
     assert re.search(r"^status +completed$", told, re.M)
     assert re.search(r"^initial_prompt +fix it\\nplease$", told, re.M)
     assert "summary" not in told
-    assert document == {**service.get("one").to_json(), "live": None}
+    owed: dict[str, Any] = {"steering": None, "waiting": [], "unanswered": [], "unsettled": []}
+    assert document == {**service.get("one").to_json(), "live": None, **owed}
 
 
 def test_path_is_a_word_for_cd(service: Service, call: Call) -> None:
