@@ -25,7 +25,7 @@ GIVEN_UP = "it was given up before its agent had started"
 class Books:
     """Keeps the record of one session true while its conversation lives.
 
-    ``turns`` is how many turns the session has had.  A record or an event that cannot be written must not end the
+    ``turns`` is the highest number of a turn that began.  A record or an event that cannot be written must not end the
     turn: the first such error is kept until :meth:`take_problem`, and the end of the turn tells it.
     """
 
@@ -56,7 +56,7 @@ class Books:
             record.pid, record.pid_identity = facts.pid, facts.identity
             record.agent_session_id = facts.agent_session_id
             _await(record, self._awaits)
-            record.metadata["agent"] = {"name": facts.name, "version": facts.version}
+            record.metadata["agent"] = {"name": facts.name, "version": facts.version, "steering": facts.steering}
 
         said = self._change(change)
         self._note("agent", "FINISH", "OK", {"name": facts.name, "version": facts.version, "pid": facts.pid})
@@ -64,11 +64,11 @@ class Books:
 
     def turn_started(self, number: int) -> None:
         """A turn runs."""
-        self._awaits = ""
+        self._awaits, self.turns = "", max(self.turns, number)  # an urgent turn begins before earlier ones
 
         def change(record: Record) -> None:
             record.status, record.finished_at, record.exit_code, record.reason = "running", None, None, ""
-            record.metadata["turns"] = number
+            record.metadata["turns"] = self.turns
             _await(record, "")
 
         self._change(change)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ from gzia.session.turns import Fallback
 from gzia.system import jsonl
 
 HEAD = 256  # bytes of a line in which its kind stands; those before it are short
-COUNTED = (b"input", b"turn", b"prompt", b"steer")  # kinds of lines that change what is owed
+KIND = re.compile(rb'"kind" ?: ?"([^"]*)')
+COUNTED = {b"input", b"turn", b"prompt", b"steer"}  # kinds of lines that change what is owed
 
 
 class Asked(NamedTuple):
@@ -100,5 +102,5 @@ def _counted(file: BinaryIO) -> Iterator[dict[str, Any]]:
 
 def _counts(head: bytes) -> bool:
     """Whether the line may be a counted one: what has an unusual head is read to make sure."""
-    _, found, rest = head.partition(b'"kind":"')
-    return not found or rest.startswith(COUNTED)
+    found = KIND.search(head)
+    return found is None or found[1] in COUNTED
