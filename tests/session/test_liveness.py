@@ -45,6 +45,24 @@ def test_between_turns_an_open_session_is_idle(layout: Layout, process: Process)
     assert live(record("failed", process()), layout) == "idle"
 
 
+def test_what_the_session_waits_for_is_told_while_it_is_open(layout: Layout, process: Process, dead: Pair) -> None:
+    host, agent = process(), process()
+
+    def awaits(what: str, status: Status, agent: Pair | tuple[None, str]) -> str | None:
+        one = record(status, host, agent)
+        one.metadata["awaits"] = what
+        return live(one, layout)
+
+    assert awaits("answer", "running", agent) == "input-needed"
+    assert awaits("answer", "completed", agent) == "input-needed"  # it asks between two turns
+    assert awaits("answer", "running", dead) == "broken"
+    assert awaits("answer", "running", NOBODY) == "starting"
+    assert awaits("prompt", "running", agent) == "idle"
+    assert awaits("prompt", "running", dead) == "idle"
+    host = dead
+    assert awaits("answer", "completed", dead) is None
+
+
 def test_a_session_that_nobody_has_open_is_nothing(layout: Layout, dead: Pair) -> None:
     assert live(record("completed", NOBODY), layout) is None
     assert live(record("completed", dead, dead), layout) is None
