@@ -55,7 +55,7 @@ def _conversation(journal: Path, out: Output) -> None:
 
 def _acted(journal: Path) -> dict[str, str]:
     """What came of each steer: it stands behind the end of its turn, and is told where the steer was."""
-    notes = (line for line in ledger.counted(journal) if line["kind"] == "steer_note")
+    notes = (line for line in ledger.of_kinds(journal, {b"steer_note"}) if line.get("kind") == "steer_note")
     return {str(note.get("steer_id")): str(note.get("acted")) for note in notes}
 
 

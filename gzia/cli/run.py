@@ -12,8 +12,9 @@ from gzia.agents.registry import Registry, custom
 from gzia.cli import detach, durations, sessions, settings
 from gzia.cli.drive import Drive, Limits
 from gzia.cli.feed import Feed
+from gzia.cli.person import Person
 from gzia.cli.transcript import QUEUED
-from gzia.cli.views import Background, Person, Quiet, Script, View
+from gzia.cli.views import Background, Quiet, Script, View
 from gzia.cli.work import Turns, Work
 from gzia.driver.turn import PermissionLevel
 from gzia.errors import UsageError

@@ -100,12 +100,12 @@ class Page:
 
     def _steered(self, id: str, outcome: str) -> None:
         acted = f"; acted: {self._acted[id]}" if id in self._acted else ""
-        self._mark(STEER, f"steered: {self._steers.get(id, id)} — {outcome.replace('_', ' ')}{acted}")
+        self._mark(STEER, steered(self._steers.get(id, id), outcome) + acted)
 
     def _noted(self, id: str, acted: str) -> None:
         said = self._steers.pop(id, id)
         if id not in self._acted:
-            self._mark(STEER, f"steered: {said} — acted: {acted}")
+            self._mark(STEER, steered(said, f"acted: {acted}"))
 
     def _update(self, update: dict[str, Any]) -> None:
         match update:
@@ -138,6 +138,11 @@ def titled(titles: dict[str, str], id: str, update: dict[str, Any]) -> str:
 def text_of_blocks(blocks: list[Any]) -> str:
     """What was asked, as text; a block that is none is named by its type."""
     return "\n".join(str(one.get("text") or f"[{one.get('type')}]") for one in blocks if isinstance(one, dict))
+
+
+def steered(said: str, what: str) -> str:
+    """What became of a message: its outcome, or whether anything came of it."""
+    return f"steered: {said} — {what.replace('_', ' ')}"
 
 
 def damaged(offset: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -45,7 +45,7 @@ class Ledger:
 
 def read(path: Path) -> Ledger:
     """The ledger of a journal, whatever its size; a missing one owes nothing.  GziaError ``journal-not-readable``."""
-    return fold(counted(path))
+    return fold(of_kinds(path, COUNTED))
 
 
 def fold(lines: Iterable[dict[str, Any]]) -> Ledger:
@@ -77,11 +77,11 @@ def fold(lines: Iterable[dict[str, Any]]) -> Ledger:
     return Ledger(tuple(waiting), tuple(unanswered), tuple(unsettled), turns, frozenset(fallbacks))
 
 
-def counted(path: Path) -> Iterator[dict[str, Any]]:
-    """The counted lines of a journal.  The rest, however long, is stepped over without being read as JSON."""
+def of_kinds(path: Path, kinds: Container[bytes]) -> Iterator[dict[str, Any]]:
+    """The lines of these kinds, and those with a strange head; other ones are stepped over, not read as JSON."""
     try:
         with path.open("rb", buffering=jsonl.CHUNK) as file:
-            yield from _counted(file)
+            yield from _of_kinds(file, kinds)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -89,9 +89,9 @@ def counted(path: Path) -> Iterator[dict[str, Any]]:
         raise GziaError("journal-not-readable", message, "look at its permissions") from error
 
 
-def _counted(file: BinaryIO) -> Iterator[dict[str, Any]]:
+def _of_kinds(file: BinaryIO, kinds: Container[bytes]) -> Iterator[dict[str, Any]]:
     while head := file.readline(HEAD):
-        if not _counts(head):
+        if not _is_of(head, kinds):
             while not head.endswith(b"\n") and (head := file.readline(jsonl.CHUNK)):
                 pass
             continue
@@ -100,7 +100,7 @@ def _counted(file: BinaryIO) -> Iterator[dict[str, Any]]:
             yield value
 
 
-def _counts(head: bytes) -> bool:
-    """Whether the line may be a counted one: what has an unusual head is read to make sure."""
+def _is_of(head: bytes, kinds: Container[bytes]) -> bool:
+    """Whether the line may be of these kinds: what has a strange head is read to make sure."""
     found = KIND.search(head)
-    return found is None or found[1] in COUNTED
+    return found is None or found[1] in kinds

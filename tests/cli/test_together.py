@@ -67,6 +67,7 @@ def test_a_message_gets_into_the_running_turn_and_what_came_of_it_is_told(repo: 
 
     said = documents(done.stdout)[0]
     assert (done.returncode, said["outcome"], said["steer_id"], said["note"]["acted"]) == (0, "injected", "mine", "yes")
+    assert shown(repo)["steering"] == "acp"
     assert ended(repo) == "x1  done  completed\n"
     assert gzia(repo, "read", "x1", "--stat").stdout.startswith(
         "> hang\n↪ steered: say thanks — injected; acted: yes\nthanks\n"
