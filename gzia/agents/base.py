@@ -49,6 +49,7 @@ class AgentSpec:
 
     ``command`` is an argument vector; its first word is looked up on PATH.  A level that is missing from ``levels``
     cannot be enforced and is refused.  ``module`` names a module of gzia instead of a command (the demo agent).
+    ``steering``: whether it was seen to take a message into a running turn; None: not known before it is started.
     """
 
     id: str
@@ -59,6 +60,7 @@ class AgentSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     module: str = ""
+    steering: bool | None = None
 
     def posture(self, level: PermissionLevel) -> Posture:
         """How this agent is held to ``level``; UsageError when it cannot be."""
@@ -99,6 +101,7 @@ def summary(spec: AgentSpec) -> dict[str, Any]:
         "name": spec.name,
         "path": spec.located(),
         "channel": "acp",
+        "steering": spec.steering,
         "command": list(spec.command),
         "permissions": {level: posture.note for level, posture in spec.levels.items()},
         "install": spec.install,

@@ -27,6 +27,7 @@ AGENT = AgentSpec(
     name="Claude Code",
     command=("claude-agent-acp",),
     install="npm install -g @agentclientprotocol/claude-agent-acp",
+    steering=True,
     levels={
         READONLY: Posture(
             "the tools that change anything are taken away, hooks are off, and gzia answers no",

@@ -14,6 +14,7 @@ AGENT = AgentSpec(
     name="Codex",
     command=("codex-acp",),
     install="npm install -g @agentclientprotocol/codex-acp",
+    steering=True,
     levels={
         READONLY: Posture(
             "its read-only sandbox, and gzia answers no; rules of your own (~/.codex/rules) stand above that",

@@ -9,6 +9,7 @@ AGENT = AgentSpec(
     name="Demo agent",
     command=("gzia-demo",),
     module="gzia.testing.demo",
+    steering=True,
     levels={
         READONLY: Posture("it refuses to write by itself, and gzia answers no to every change", mode="read"),
         SUPERVISED: Posture("it asks before every change", mode="ask", stricter=("read",)),

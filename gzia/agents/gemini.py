@@ -31,6 +31,7 @@ AGENT = AgentSpec(
     name="Gemini CLI",
     command=("gemini", "--acp"),
     install="npm install -g @google/gemini-cli",
+    steering=False,
     levels={
         READONLY: held("a policy denies its writing tools and its shell, and gzia answers no", "deny"),
         SUPERVISED: held("a policy makes it ask before every edit and command", "ask_user"),

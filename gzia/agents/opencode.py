@@ -33,6 +33,7 @@ AGENT = AgentSpec(
     name="OpenCode",
     command=("opencode", "acp"),
     install="npm install -g opencode-ai",
+    steering=True,
     levels={
         READONLY: held("the tools that change anything are gone; the project's opencode.json is not read", "deny"),
         SUPERVISED: held("it asks before every edit and command; the project's opencode.json is not read", "ask"),

@@ -10,5 +10,6 @@ AGENT = AgentSpec(
     aliases=("pi-agent",),
     command=("pi-acp",),
     install="npm install -g pi-acp @earendil-works/pi-coding-agent",
+    steering=False,
     levels={AUTONOMOUS: Posture("it asks for nothing; the worktree is the only fence")},
 )

@@ -38,6 +38,7 @@ def custom(command: str | Iterable[str], *, id: str = "custom", env: Mapping[str
         command=argv,
         levels=known.levels if known else ANY,
         env={**(known.env if known else {}), **(env or {})},
+        steering=known.steering if known else None,
     )
 
 

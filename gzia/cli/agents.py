@@ -9,6 +9,13 @@ from gzia.agents.base import AgentSpec, summary
 from gzia.cli import settings
 from gzia.cli.output import Output
 
+STEERED = {True: "yes", False: "no", None: "?"}
+TAKES = {
+    True: "yes, it takes messages into a running turn",
+    False: "no, a message waits for the next turn",
+    None: "not known before it runs",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """AGENT."""
@@ -27,13 +34,13 @@ def run(args: argparse.Namespace) -> int:
     elif args.json:
         out.document({"agents": [summary(spec) for spec in registry.specs.values()]})
     else:
-        out.table(("AGENT", "NAME", "FOUND", "INSTALL"), [_row(spec) for spec in registry.specs.values()])
+        out.table(("AGENT", "NAME", "FOUND", "STEERED", "INSTALL"), [_row(spec) for spec in registry.specs.values()])
     return 0
 
 
 def _row(spec: AgentSpec) -> list[str | tuple[str, str]]:
     found = ("yes", "green") if spec.located() else ("no", "dim")
-    return [(spec.id, "bold"), spec.name, found, "" if spec.located() else spec.install]
+    return [(spec.id, "bold"), spec.name, found, STEERED[spec.steering], "" if spec.located() else spec.install]
 
 
 def _one(spec: AgentSpec, out: Output) -> None:
@@ -43,6 +50,7 @@ def _one(spec: AgentSpec, out: Output) -> None:
     out.line((spec.name, "bold"), f" ({spec.id})")
     out.line("found:     ", spec.located() or "no")
     out.line("driven:    ", "over ACP by " + shlex.join(spec.command))
+    out.line("steered:   ", TAKES[spec.steering])
     if spec.install:
         out.line("install:   ", spec.install)
     for level, posture in spec.levels.items():

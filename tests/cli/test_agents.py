@@ -28,13 +28,13 @@ def found(tmp_path: Path) -> Path:
 def test_every_agent_is_listed_with_what_would_install_it(call: Call, found: Path) -> None:
     rows = {line.split()[0]: line for line in call("agents").out.splitlines()}
 
-    assert rows["pi"].split() == ["pi", "Pi", "yes"]
+    assert rows["pi"].split() == ["pi", "Pi", "yes", "no"]
     assert rows["gemini"].split() == [
-        "gemini", "Gemini", "CLI", "no", "npm", "install", "-g",
+        "gemini", "Gemini", "CLI", "no", "no", "npm", "install", "-g",
         "@google/gemini-cli",
     ]  # fmt: skip
-    assert rows["mine"].split() == ["mine", "mine", "no"]
-    assert rows["demo"].split() == ["demo", "Demo", "agent", "yes"]
+    assert rows["mine"].split() == ["mine", "mine", "no", "?"]
+    assert rows["demo"].split() == ["demo", "Demo", "agent", "yes", "yes"]
     assert call("agents", "--names").out.split() == list(rows)[1:]
 
 
@@ -42,11 +42,12 @@ def test_one_agent_is_told_with_what_each_level_enforces(call: Call, found: Path
     told = call("agents", "pi-agent")
     document = json.loads(call("agents", "pi", "--json").out)
 
-    assert told.out.splitlines()[:3] == [
+    assert told.out.splitlines()[:4] == [
         "Pi (pi)", f"found:     {found}", "driven:    over ACP by pi-acp",
+        "steered:   no, a message waits for the next turn",
     ]  # fmt: skip
-    assert (document["id"], document["path"]) == ("pi", str(found))
-    assert [f"{level}: {note}" for level, note in document["permissions"].items()] == told.out.splitlines()[4:]
+    assert (document["id"], document["path"], document["steering"]) == ("pi", str(found), False)
+    assert [f"{level}: {note}" for level, note in document["permissions"].items()] == told.out.splitlines()[5:]
 
 
 def test_a_program_gets_all_of_them_in_one_document(call: Call, found: Path) -> None:
