@@ -54,14 +54,20 @@ def main(file: str) -> None:
         demo.show(f"gzia merge {session}")
         demo.show(f"cat {RESULT}")
         demo.show("git log --oneline")
+        demo.show("gzia run -a demo --id talk --detach hang")  # the demo agent waits until it is cancelled or steered
+        demo.show("gzia steer talk --wait 'say Thank you.'")
+        demo.show("gzia wait talk")
+        demo.show("gzia read talk --stat")
     say("\nThat was dist/gzia with its demo agent; the repository is gone again.  Next: dist/gzia --help\n")
 
 
 def environment(folder: Path, file: Path) -> dict[str, str]:
     """The caller's environment with ``gzia`` in PATH, and with settings and state that go when ``folder`` goes."""
     (folder / "bin").mkdir()
+    (folder / "run").mkdir(mode=0o700)
     (folder / "bin/gzia").symlink_to(file)
-    own = {"XDG_CONFIG_HOME": str(folder / "config"), "XDG_STATE_HOME": str(folder / "state")}
+    named = {"XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run"}
+    own = {variable: str(folder / name) for variable, name in named.items()}
     plain = {} if sys.stdout.isatty() else {"NO_COLOR": "1", "TERM": "dumb"}
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "GZIA_SESSION", "GZIA_ROOT"))

@@ -34,6 +34,7 @@ def test_it_shows_the_main_job_and_leaves_nothing(gzia_file: Path, tmp_path: Pat
         r"\$ gzia run -a demo", r"session [a-z0-9]+", r"I see 1 entries here: README\.md", r"Allow\? Write NOTES\.md",
         r"  > y", r"\$ gzia list", r"completed", r"\$ gzia diff", r"\+\+\+ b/NOTES\.md", r"\$ ls\nREADME\.md\n\n",
         r"\$ gzia merge", r"\$ cat NOTES\.md\n# Notes", r"\$ git log --oneline",
+        r"\$ gzia steer talk", r"The running turn has it", r"\$ gzia wait talk\ntalk  done  completed",
     ]  # fmt: skip
     assert re.search(".*".join(shown), done.stdout, re.DOTALL)
     assert "\x1b" not in done.stdout
