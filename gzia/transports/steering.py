@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gzia.acp import steering
+from gzia.acp import content, steering
 from gzia.acp.client import ClientSide
 from gzia.acp.events import Answer, Refused
 from gzia.agents.steering import WAYS, Ask, Kind, Sign, Way, way_of, worded
@@ -53,6 +53,7 @@ class Steering:
         self._changed = changed
         self._loop = asyncio.get_running_loop()
         self._way: Way | None = None
+        self._takes: dict[str, Any] = {}  # the agent's promptCapabilities
         self._lane = Lane(sequencer, self._loop.time)
         self._asked: dict[int, Ask] = {}  # our open requests
         self._proofs: dict[str, Ask] = {}  # what is with the agent and waits for a sign
@@ -64,6 +65,7 @@ class Steering:
         """The conversation is open: choose the lane by the answer to ``initialize``; its name, or empty."""
         self.session_id = session_id
         self._way = way_of(hello, (ACP, *WAYS))
+        self._takes = (hello.get("agentCapabilities") or {}).get("promptCapabilities") or {}
         self._lane = Lane(self._sequencer, self._loop.time, self._way.terms if self._way else Terms())
         self._watch()
         return self._way.name if self._way else ""
@@ -120,7 +122,9 @@ class Steering:
             return NO_WAY
         if self._way.text_only and request.text is None:
             return TEXT_ONLY
-        return NO_RUN if self._way.needs_run and not self._run_id else ""
+        if self._way.needs_run and not self._run_id:
+            return NO_RUN
+        return content.unsupported(request.blocks, self._takes) or ""
 
     def _hand(self) -> None:
         """Give the writer what may go now; while it is busy nothing is given, so that it can be called back."""
