@@ -64,9 +64,9 @@ class Hearing:
         floor, order = sequencer.last, 0
         for item in batch:
             if type(item) is UpdateObservation:
-                if item.order_sequence < floor:  # this side has counted on, for something of its own
-                    item = item._replace(order_sequence=floor)
-                order = item.order_sequence
+                order = item[3]
+                if order < floor:  # this side has counted on, for something of its own
+                    item, order = item._replace(order_sequence=floor), floor
                 drafts.append(lines.update(item, turn.number if turn else None, connection))
                 kind = item.event["kind"]
                 if turn:
