@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent.parent
 VECTORS = ROOT / "protocol/vectors"
 WRONG = Path(__file__).parent / "wrong.py"
 GZIA = [sys.executable, "-m", "gzia", "run", "--input", "ndjson", "-p", "supervised", "--agent-command", "AGENT"]
-AT_ONCE = "4"  # vectors: most of their time they wait
+AT_ONCE = "6"  # vectors: most of their time they wait
 
 
 def play(*arguments: str, command: list[str]) -> subprocess.CompletedProcess[str]:
