@@ -88,6 +88,14 @@ class Books:
 
         self._change(change)
 
+    @property
+    def was_killed(self) -> bool:
+        """Whether somebody ended the session, and nothing was begun in it since."""
+        try:
+            return self._store.get(self._id).status == "killed"
+        except GziaError:
+            return False
+
     def turn_ended(self, end: TurnEnd, *, more: bool) -> None:
         """A turn is over: the session is completed until the next one, or failed.  With ``more`` it goes on at once."""
 

@@ -212,6 +212,8 @@ class Runner:
     def settle(self, turn: Running, observation: PromptObservation) -> None:
         """The lines that close the running turn are written: tell its end, and begin the next one soon."""
         self._queue.running = None
+        if self._books.was_killed:  # whoever ended the session meant all of it
+            self._stop(None, "killed", [], self._queue.drop(held=False))
         following = self._queue.next()
         reason = turn.stop_reason(observation)
         error = None if reason == "cancelled" else observation.error

@@ -183,15 +183,18 @@ class Service:
         """
         record = self.get(id)
         pid = record.pid if record.pid and record.pid_identity else NO_PROCESS
-        root = str(self.root)
-        if not self._killer(pid, record.pid_identity, session=record.id, root=root, grace=grace):
+        if liveness.holder(record) is not None:
+            self._mark_killed(record)  # first, so that whoever has it open begins no turn that waits
+        if not self._killer(pid, record.pid_identity, session=record.id, root=str(self.root), grace=grace):
             hint = "it is starting; try again in a moment" if self.live(record) == "starting" else "see gzia list"
+            self.store.update(record.id, lambda now: now.status == "killed" and now.end_as(record))
             raise NotFoundError("session-not-running", f"No agent of session {record.id} is running.", hint)
-        killed = self.store.update(
-            record.id, lambda now: now.finish("killed", self._now(), reason="ended by gzia kill")
-        )
+        killed = self._mark_killed(record)
         self._note(killed, "kill", {"pid": record.pid})
         return killed
+
+    def _mark_killed(self, record: Record) -> Record:
+        return self.store.update(record.id, lambda now: now.finish("killed", self._now(), reason="ended by gzia kill"))
 
     def delete(self, id: str, *, force: bool = False) -> str | None:
         """Remove the session with its worktree and branch; the ref that keeps its work, None when there was none.

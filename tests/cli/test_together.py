@@ -25,7 +25,6 @@ LOADS: dict[str, Any] = {"session/load": [{"result": {}}]}
 @pytest.fixture(autouse=True)
 def _nothing_is_left(repo: Path) -> Iterator[None]:
     yield
-    gzia(repo, "cancel", "x1")
     gzia(repo, "kill", "x1")
     gzia(repo, "wait", "x1", "--timeout", "20s")
 
@@ -123,6 +122,19 @@ def test_cancel_stops_what_runs_and_drops_what_waits(repo: Path) -> None:
     assert documents(gzia(repo, "cancel", "x1", "--json").stdout)[0] == {
         "session": "x1", "running": None, "dropped": [],
     }  # fmt: skip
+
+
+def test_kill_ends_what_runs_and_what_waits(repo: Path) -> None:
+    scripted(repo, NEVER)
+    gzia(repo, "steer", "x1", "second", "--or-queue")
+
+    done = gzia(repo, "kill", "x1")
+
+    assert done.returncode == 0, done.stderr
+    assert ended(repo) == "x1  done  killed\n"
+    assert shown(repo)["waiting"] == []
+    lines = [json.loads(line) for line in (repo / ".harness/sessions/x1.journal.jsonl").read_text().splitlines()]
+    assert [line["turn"] for line in lines if line["kind"] == "turn"] == [1]
 
 
 # -- looking on ------------------------------------------------------------------------------------------------------
