@@ -117,10 +117,16 @@ class Steer:
                 return INTERRUPTED
             except DeadlineError:
                 found = self._withdrawn(remote, ident)
-        if self._args.wait and found.outcome is SteerOutcome.INJECTED:
-            found = found._replace(note=self._note(found.steer_id))
+        if not self._has_note(found):
+            self._tell(found)
+            return found.status
+        found = found._replace(note=self._note(found.steer_id))
         self._tell(found)
-        return DEADLINE if self._is_late() and self._args.wait and not found.note else found.status
+        return DEADLINE if found.note is None and self._is_late() else OK
+
+    def _has_note(self, found: Outcome) -> bool:
+        """Whether there is, or will be, a note that was asked for."""
+        return bool(self._args.wait) and found.outcome is SteerOutcome.INJECTED
 
     def _params(self, request: SteerRequest, fallback: str) -> dict[str, Any]:
         params = steering.params(self._record.id, request.blocks)
@@ -143,9 +149,9 @@ class Steer:
             return self._is_late() or not sessions.is_open(self._service, self._record.id)
 
         for line in follow(self._journal, self._begun_at, is_over, self._out.wait):
-            match line and line.value:
-                case {"kind": "steer_note", "steer_id": id, "acted": str(acted)} if id == steer_id and line:
-                    return {"acted": acted, "evidence": str((line.value or {}).get("evidence") or "")}
+            value = (line and line.value) or {}
+            if value.get("kind") == "steer_note" and value.get("steer_id") == steer_id:
+                return {"acted": str(value.get("acted")), "evidence": str(value.get("evidence") or "")}
         return None
 
     def _is_late(self) -> bool:
@@ -167,7 +173,7 @@ class Steer:
             self._out.note(("Hint:", "cyan"), " ", hint.format(id=self._record.id))
         if found.note:
             self._out.line("  ", because(ACTED.get(found.note["acted"], ACTED["unknown"]), found.note["evidence"]))
-        elif self._args.wait and found.outcome is SteerOutcome.INJECTED:
+        elif self._has_note(found):
             self._out.line("  Whether the agent acted on it is not known yet.")
 
 
@@ -180,12 +186,10 @@ def outcome_of(result: Any) -> Outcome:
     """What the answer to a steering request says in gzia's own words; GziaError when it has none."""
     match result:
         case {
-            "_meta": {
-                "gzia": {"outcome": str(outcome), "steerId": str(steer_id), "writeAdmitted": bool(admitted), **more}
-            }
+            "_meta": {"gzia": {"outcome": str(word), "steerId": str(steer_id), "writeAdmitted": bool(admitted)} as own}
         }:
-            turn = more.get("turn")
-            reason = str(result.get("reason") or "")
-            return Outcome(steer_id, SteerOutcome(outcome), reason, admitted, turn if type(turn) is int else None)
+            if word in tuple(SteerOutcome):
+                turn = own["turn"] if type(own.get("turn")) is int else None
+                return Outcome(steer_id, SteerOutcome(word), str(result.get("reason") or ""), admitted, turn)
     message = "The session answered in words that this gzia does not know."
     raise GziaError("session-refused", message, "use the same version of gzia on both sides")

@@ -81,10 +81,11 @@ class Record:
         self.status, self.finished_at, self.exit_code, self.reason = status, at, exit_code, reason
         self.duration_ms = max(0, (moment(at) - moment(self.started_at)) // timedelta(milliseconds=1))
 
-    def end_as(self, other: Record) -> None:
-        """Take what :meth:`finish` sets from another state of the record."""
-        self.status, self.finished_at, self.exit_code = other.status, other.finished_at, other.exit_code
-        self.reason, self.duration_ms = other.reason, other.duration_ms
+    def take_back_kill(self, before: Record) -> None:
+        """There was nothing to kill: what :meth:`finish` has set is as it was ``before``."""
+        if self.status == "killed":
+            self.status, self.finished_at, self.exit_code = before.status, before.finished_at, before.exit_code
+            self.reason, self.duration_ms = before.reason, before.duration_ms
 
 
 KEYS: Final = tuple(f.name for f in fields(Record) if f.name != "unknown")

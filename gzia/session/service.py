@@ -187,7 +187,7 @@ class Service:
             self._mark_killed(record)  # first, so that whoever has it open begins no turn that waits
         if not self._killer(pid, record.pid_identity, session=record.id, root=str(self.root), grace=grace):
             hint = "it is starting; try again in a moment" if self.live(record) == "starting" else "see gzia list"
-            self.store.update(record.id, lambda now: now.status == "killed" and now.end_as(record))
+            self.store.update(record.id, lambda now: now.take_back_kill(record))
             raise NotFoundError("session-not-running", f"No agent of session {record.id} is running.", hint)
         killed = self._mark_killed(record)
         self._note(killed, "kill", {"pid": record.pid})

@@ -23,7 +23,7 @@ def held(repo: Path) -> Iterator[Held]:
         yield held
 
 
-def answer(outcome: str, reason: str = "", **more: Any) -> dict[str, Any]:
+def answer(outcome: Any, reason: str = "", **more: Any) -> dict[str, Any]:
     own = {"outcome": outcome, "steerId": "s1", "writeAdmitted": outcome == "injected", "n": 1, "turn": None, **more}
     return {"outcome": "x", "reason": reason, "_meta": {"gzia": own}}
 
@@ -206,7 +206,7 @@ def test_an_error_of_the_session_is_the_commands_own(repo: Path, held: Held) -> 
     ]
 
 
-@pytest.mark.parametrize("result", [None, {}, {"outcome": "injected"}, {"_meta": {"gzia": {"outcome": "eaten"}}}])
+@pytest.mark.parametrize("result", [None, {}, {"outcome": "injected"}, answer("eaten"), answer(7)])
 def test_an_answer_in_unknown_words_is_not_guessed(repo: Path, held: Held, result: Any) -> None:
     with Door(held, {STEERING: {"result": result, "error": None} if result is None else result}):
         done = gzia(repo, "steer", "x1", "go", "--json")

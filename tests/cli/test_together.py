@@ -35,7 +35,7 @@ def demo(where: Path, prompt: str, *args: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def scripted(where: Path, *steps: dict[str, Any]) -> str:
+def scripted(where: Path, *steps: Any) -> str:
     """A session of a scripted agent, which cannot be steered, in the background; its command line."""
     command = scripted_command({"session/prompt": list(steps), **LOADS})
     done = gzia(where, "run", "--agent-command", command, "--id", "x1", "--detach", "first")
@@ -88,8 +88,7 @@ def test_where_no_agent_takes_it_it_is_refused_or_becomes_the_next_turn(repo: Pa
 
 
 def test_interrupt_stops_the_turn_and_runs_the_message_next(repo: Path) -> None:
-    command = [[NEVER], [{"say": "as you wish"}, DONE]]
-    scripted(repo, *command)  # type: ignore[arg-type]
+    scripted(repo, [NEVER], [{"say": "as you wish"}, DONE])
 
     done = gzia(repo, "steer", "x1", "do that instead", "--interrupt")
 
