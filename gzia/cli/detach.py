@@ -1,7 +1,7 @@
 """``--detach``: the command goes on in a process of its own, once its session has begun; no daemon, it ends by itself.
 
-The process is forked before there is an event loop or a thread.  So it runs from the very file that was started, needs
-no second reading of the command line, and the caller's standard streams are let go with three system calls.
+The process is forked before there is an event loop or a thread.  So it runs from the very file that was started, and
+the command line, its files and standard input are read once.
 """
 
 from __future__ import annotations
@@ -66,15 +66,29 @@ class Report:
 def in_background(work: Callable[[Started], int], report: Report) -> int:
     """What the new process does; its exit status."""
     os.setsid()
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(nowhere, fd)
-    os.close(nowhere)
+    let_go()
     try:
         return work(report.started)
     except GziaError as error:
         report.failed(error)
         return error.exit_status
+
+
+def let_go() -> None:
+    """Close what the caller gave us, so that nobody waits for us by a pipe: a test runner's log, a shell's ``3>``.
+
+    Descriptors that this program has opened itself are not inheritable (PEP 446), those that it was given are.
+    """
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(nowhere, fd)
+    for fd in map(int, os.listdir("/dev/fd")):  # noqa: PTH208 -- names, not paths
+        try:
+            if fd > 2 and os.get_inheritable(fd):
+                os.close(fd)
+        except OSError:
+            pass  # the descriptor of this very listing
+    os.close(nowhere)
 
 
 def heard(fd: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,6 +68,20 @@ def test_it_returns_when_the_agent_has_started_and_the_turn_goes_on(repo: Path, 
     assert (state["live"], os.getsid(0) != pid, streams) == ("working", True, {Path(os.devnull)})
     assert waited.stdout == "x1  done  completed\n"
     assert "All good." in gzia(repo, "read", "x1").stdout
+
+
+def test_who_waits_for_the_end_of_any_pipe_that_was_given_is_not_held(repo: Path, fifo: Path) -> None:
+    read, write = os.pipe()
+    command = scripted_command(prompt({"hold": str(fifo)}, DONE))
+    words = ["run", "--agent-command", command, "--id", "x1", "--detach", "go"]
+
+    with start(repo, *words, pass_fds=[write], stdout=subprocess.DEVNULL) as process:
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            assert pipe.read() == b""
+        assert process.wait(20) == 0
+        with held_up(fifo):
+            assert shown(repo)["live"] == "working"
 
 
 def test_a_person_gets_the_id_alone_and_what_to_type(repo: Path) -> None:

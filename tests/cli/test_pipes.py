@@ -24,7 +24,7 @@ EVERY_COMMAND = [
     [], ["--version"], ["--help"], ["agents"], ["agents", "demo"], ["list"], ["show", "one"], ["path", "one"],
     ["diff", "one"], ["diff", "one", "--stat"], ["read", "one"], ["merge", "one", "--dry-run"], ["kill", "one"],
     ["delete", "one"], ["events", "one"], ["log", "one", "--action", "x"],
-    ["steer", "one", " "], ["steer", "one", "x"], ["cancel", "none"], ["acp", "attach", "none"],
+    ["steer", "one", " "], ["steer", "one", "x"], ["cancel", "none"], ["acp", "attach", "none"], ["resume", "none"],
     ["watch", "none"], ["events", "none", "--follow"], ["wait", "one", "--timeout", "1ms"], ["config", "list"],
     ["config", "path"], ["config", "get", "color"], ["config", "set", "agent", "demo"], ["completion", "zsh"],
     ["list", "--help"], ["list", "--bad-flag"], ["lst"], ["show", "none"], ["-C", "/none", "list"], ["acp"],
