@@ -66,7 +66,7 @@ def environment(folder: Path, file: Path) -> dict[str, str]:
     (folder / "bin").mkdir()
     (folder / "run").mkdir(mode=0o700)
     (folder / "bin/gzia").symlink_to(file)
-    named = {"XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run"}
+    named = {"XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run", "TMPDIR": ""}
     own = {variable: str(folder / name) for variable, name in named.items()}
     plain = {} if sys.stdout.isatty() else {"NO_COLOR": "1", "TERM": "dumb"}
     kept = {
