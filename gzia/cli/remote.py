@@ -61,18 +61,16 @@ class Remote:
         return self.answer(self.begin(method, params), time.monotonic() + PATIENCE)
 
     def begin(self, method: str, params: dict[str, Any]) -> int:
-        """Send a request; its id for :meth:`answer`."""
-        ident = self._side.request(method, params)
-        self._send()
-        return ident
+        """A request that is sent with the next :meth:`answer`; its id for that.  Nothing can interrupt it before."""
+        return self._side.request(method, params)
 
     def withdraw(self, ident: int) -> None:
-        """The answer to a request is no longer wanted.  It comes all the same, and tells what was done."""
+        """Say, with the next :meth:`answer`, that this one is no longer wanted.  It comes all the same."""
         self._side.cancel_request(ident)
-        self._send()
 
     def answer(self, ident: int, until: float | None) -> Any:
         """The result of a request, waited for until that moment of the monotonic clock (None: as long as it takes)."""
+        self._send()
         while ident not in self._answers:
             if self._is_over:
                 raise self._gone()
