@@ -21,6 +21,7 @@ GZIA = CHECKOUT / "dist/gzia"
 
 # Tests run in a scrubbed environment: what the person at the terminal has set is read here, once.
 NAMED = os.environ.get("GZIA_LAB", "")
+ROUNDS = int(os.environ.get("GZIA_ROUNDS", "10"))
 INSTALLED = Path(os.environ.get("AGENTS_LAB", "/tmp/agents-lab"))
 INSTALLERS = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "GIT_", "GZIA_"))}
 
