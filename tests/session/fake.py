@@ -26,6 +26,7 @@ from gzia.events.store import Events
 from gzia.session import ledger
 from gzia.session.books import Books
 from gzia.session.conversation import Conversation, Fallback, Steering
+from gzia.session.ids import SessionId
 from gzia.session.journal import Draft, Journal
 from gzia.session.record import Record
 from gzia.session.store import FileStore
@@ -170,12 +171,25 @@ def word(one: Draft) -> str:
     return f"{one.kind} {body.get('input') or body.get('state') or body.get('acted') or ''}".strip()
 
 
+class Watched(FileStore):
+    """A store that remembers each status that it stored."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.statuses: list[str] = []
+
+    def update(self, id: SessionId, change: Callable[[Record], object]) -> Record:
+        record = super().update(id, change)
+        self.statuses.append(record.status)
+        return record
+
+
 class Stage:
     """A conversation with fakes.  ``agents`` are its processes, the newest last."""
 
     def __init__(self, where: Path, kind: type[Mute] = Able) -> None:
         self.where = where
-        self.store = FileStore(where)
+        self.store = Watched(where)
         self.agents: list[Mute] = []
         self.journal = Spy(self.store.layout.journal(ID), ID)
         record = self.store.get(ID)
@@ -245,3 +259,10 @@ def played(where: Path, work: Callable[[Stage], Awaitable[T]], *, kind: type[Mut
 async def soon() -> None:
     """Let what was put off for this round of the loop happen."""
     await asyncio.sleep(0)
+
+
+async def later(seconds: float) -> None:
+    """Wait until every timer of this loop that was due before then has run."""
+    due: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_later(seconds, due.set_result, None)
+    await due

@@ -10,7 +10,7 @@ import pytest
 from gzia.driver.observation import QuestionWithdrawn
 from gzia.driver.turn import PermissionLevel
 from tests.session import live
-from tests.session.fake import Stage, new, played
+from tests.session.fake import Stage, later, new, played
 
 YES = {"outcome": {"outcome": "selected", "optionId": "yes"}}
 NO = {"outcome": {"outcome": "selected", "optionId": "no"}}
@@ -84,6 +84,25 @@ def test_patience_counts_only_while_nobody_can_answer_and_from_the_last_one_on(t
         return waiting, stage.agent.replies
 
     assert played(tmp_path, work) == (["p1-1", "p1-2"], [(7, NO), (8, NO)])
+
+
+def test_who_is_there_has_all_the_time_in_the_world_and_who_leaves_starts_it_again(tmp_path: Path) -> None:
+    async def work(stage: Stage) -> Any:
+        permissions = stage.conversation.permissions
+        permissions.patience = 0.005
+        stage.asks("a")
+        stage.agent.asks(7)
+        permissions.answerers += 1
+        await later(0.01)
+        stage.agent.asks(8)
+        stage.conversation.nobody_left()
+        permissions.answerers += 1
+        permissions.patience = 600
+        stage.conversation.nobody_left()
+        await later(0.01)
+        return list(permissions.open), stage.agent.replies
+
+    assert played(tmp_path, work, crash=True) == (["p1-1", "p1-2"], [])
 
 
 def test_without_patience_the_last_one_to_leave_leaves_cancelled_questions(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gzia.driver.observation import PromptAnswered
 from gzia.errors import ConflictError, GziaError
 from gzia.session import ledger
 from gzia.session.conversation import Cancelled
@@ -70,9 +71,12 @@ def test_between_two_turns_the_session_is_never_completed(tmp_path: Path) -> Non
             stage.agent.answers()
             seen.append((stage.record().status, stage.conversation.state))
             await soon()
-        return seen
+        return seen, stage.store.statuses
 
-    assert played(tmp_path, work) == [("running", "working"), ("completed", "idle")]
+    seen, statuses = played(tmp_path, work)
+
+    assert seen == [("running", "working"), ("completed", "idle")]
+    assert statuses == ["running"] * (len(statuses) - 2) + ["completed"] * 2  # the last is the closing
 
 
 def test_a_cancel_says_what_it_stops_and_each_gets_its_line(tmp_path: Path) -> None:
@@ -124,17 +128,27 @@ def test_a_turn_that_its_agent_has_answered_can_no_longer_be_cancelled(tmp_path:
     assert played(tmp_path, work) == (Cancelled(None, ()), "end_turn", 0)
 
 
+def test_a_turn_that_never_ran_is_not_blamed_for_what_was_refused_before_it(tmp_path: Path) -> None:
+    async def work(stage: Stage) -> Any:
+        ends = stage.asks("a", "b")
+        stage.agent.asks(7)
+        stage.agent.answers()
+        stage.conversation.cancel()
+        return [(await end).refused for end in ends]
+
+    assert played(tmp_path, work) == [("Write",), ()]
+
+
 def test_what_is_said_after_the_answer_belongs_to_no_turn(tmp_path: Path) -> None:
     async def work(stage: Stage) -> Any:
         ended = stage.conversation.prompt(say())
-        stage.agent.says("in")
-        stage.agent.is_done()
-        stage.agent.says("late")
+        stage.agent.hears(stage.agent.said("in"), PromptAnswered(), stage.agent.said("late"))
+        stage.agent.says("later")
         stage.agent.answers()
         return (await ended).message
 
     assert played(tmp_path, work) == "in"
-    assert [line["turn"] for line in live.lines(tmp_path, "update")] == [1, None]
+    assert [line["turn"] for line in live.lines(tmp_path, "update")] == [1, None, None]
 
 
 def test_an_agent_that_dies_takes_its_turn_with_it_and_the_next_one_gets_a_new_process(tmp_path: Path) -> None:
@@ -200,6 +214,16 @@ def test_a_resume_runs_what_waited_before_its_own_prompt_and_never_what_was_star
 
     assert played(tmp_path, work) == ([2, 3, 4], ["b", "c", "d"], ())
     assert owed(tmp_path) == ((), (1,))
+
+
+def test_held_turns_go_before_those_that_were_asked_since(tmp_path: Path) -> None:
+    crashed(tmp_path)
+
+    async def work(stage: Stage) -> Any:
+        stage.asks("d", "e")
+        return len(stage.conversation.resume_queue()), stage.conversation.waiting, stage.agent.texts
+
+    assert played(tmp_path, work) == (2, (2, 3, 5), ["d"])
 
 
 def test_a_second_crash_loses_and_doubles_nothing(tmp_path: Path) -> None:
@@ -276,7 +300,7 @@ def test_numbers_of_order_never_go_down_where_gzia_counts_on_by_itself(tmp_path:
     tool = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "x"}
 
     async def work(stage: Stage) -> None:
-        ends = stage.asks("a", "b", "c")
+        ends = stage.asks(*"abcdef")
         stage.agent.hears(stage.agent.said("x"), stage.agent.update({"kind": "tool_use", "id": "t1"}, tool))
         stage.conversation.cancel()
         stage.agent.answers("cancelled")
@@ -291,4 +315,4 @@ def test_numbers_of_order_never_go_down_where_gzia_counts_on_by_itself(tmp_path:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     orders = [line["order_sequence"] for line in lines if "order_sequence" in line]
     assert orders == sorted(orders)
-    assert len(orders) == 8
+    assert len(orders) == 11

@@ -62,6 +62,17 @@ def test_the_last_turn_tells_the_status(layout: Layout) -> None:
     assert failed == ("failed", "2026-11-30T20:02:00Z", "")
 
 
+def test_a_turn_that_was_dropped_while_it_waited_says_nothing_of_the_session(layout: Layout) -> None:
+    dropped = {"kind": "prompt", "stop_reason": "cancelled", "write_admitted": False, "at": "2026-11-30T20:03:00Z"}
+    journal(layout, STARTED, dropped)
+    running = told(layout)
+    journal(layout, STARTED, ANSWERED, dropped)
+    completed = told(layout)
+
+    assert running == ("running", None, "")
+    assert completed == ("completed", "2026-11-30T20:02:00Z", "")
+
+
 def test_later_session_lines_change_what_they_name(layout: Layout) -> None:
     closing = {"status": "failed", "reason": "lost", "finished_at": "2026-11-30T20:09:00Z"}
     journal(layout, {"kind": "session", "state": "resumed", "record": {"host_pid": 8, "host_identity": "boot:2"}},

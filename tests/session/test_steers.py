@@ -219,6 +219,7 @@ def test_an_interrupt_stops_the_running_turn_only_and_goes_before_those_that_wai
         return order, cancels, texts, (await steering.settled).queued, reasons, stage.agent.texts
 
     assert played(tmp_path, work) == ((3, 2), 1, ["a"], 3, ["cancelled", "end_turn"], ["a", "x", "b"])
+    assert live.record(tmp_path).metadata["turns"] == 3
     assert live.lines(tmp_path, "prompt")[0]["turn"] == 1
 
 
