@@ -144,14 +144,16 @@ class Side:
         return self._asked(ident, method, params)
 
     def _lost(self, what: Mistake) -> list[Event]:
-        """A line is lost.  An answer leaves nobody waiting: all open requests fail; a question is answered."""
+        """A line is lost.  An answer leaves nobody waiting: what may have been meant fails; a question is answered."""
         found = _FIRST_KEY.search(what.line)
         lost = what._replace(why=f"a line of the {self._peer} {what.why}")
         if found and found.group(1) == b"method":
             self._answer_lost(what.why, what.line)
             return [lost]
         error = RpcError(INTERNAL_ERROR, f"an answer of the {self._peer} {what.why}")
-        return [lost, *map(self._answered, self._connection.give_up(error))]
+        ident = _ID.search(what.line[: found.start()]) if found else None
+        lost_ones = self._connection.give_up(error, json.loads(ident.group(1)) if ident else None)
+        return [lost, *map(self._answered, lost_ones)]
 
     def _answer_lost(self, why: str, head: bytes) -> None:
         """The question's id, if it stands where ids stand, before the params."""

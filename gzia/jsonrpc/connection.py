@@ -92,9 +92,13 @@ class Connection:
         self._taught.insert(0, (head, tail, tag))
         del self._taught[TAUGHT:]
 
-    def give_up(self, error: RpcError) -> list[Response]:
-        """Settle every open request of ours with ``error``, for an owner who knows that an answer was lost."""
-        return [self._settle(ident, None, error) for ident in list(self._asked)]
+    def give_up(self, error: RpcError, ident: RequestId = None) -> list[Response]:
+        """Settle open requests of ours with ``error``, for an owner who knows that an answer was lost.
+
+        ``ident``: only the one of which the answer had this id; None: nobody knows which it was, so all of them.
+        """
+        lost = [asked for asked in self._asked if ident is None or asked == _number_of(ident)]
+        return [self._settle(asked, None, error) for asked in lost]
 
     def _read(self, line: bytes) -> Event | None:
         try:

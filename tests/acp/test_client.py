@@ -336,10 +336,21 @@ def test_an_over_long_answer_fails_what_is_open_instead_of_hanging() -> None:
     side = ClientSide(limit=200)
     first, second = side.request("session/new", {}), side.prompt("s1", [])
 
-    events = side.receive_data(line(id=first, result={"sessionId": "s" * 200}))
+    events = side.receive_data(line(result={"sessionId": "s" * 200}, id=first))
 
     assert [type(event) for event in events] == [Mistake, Refused, Refused]
     assert [event.id for event in events if isinstance(event, Refused)] == [first, second]
+
+
+def test_a_lost_answer_whose_id_can_be_seen_fails_nothing_else() -> None:
+    side = ClientSide(limit=200)
+    turn, steer = side.prompt("s1", []), side.request("_session/steering", {})
+
+    events = side.receive_data(line(id=steer, result={"outcome": "x" * 200}) + line(id=99, result={"x": "x" * 200}))
+    answer = side.receive_data(line(id=turn, result={"stopReason": "end_turn"}))
+
+    assert [event.id for event in events if isinstance(event, Refused)] == [steer]
+    assert [event.id for event in answer if isinstance(event, Answer)] == [turn]
 
 
 def test_an_over_long_update_fails_nothing() -> None:
