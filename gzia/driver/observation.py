@@ -104,9 +104,10 @@ class Unreadable(NamedTuple):
 
 @final
 class Lost(NamedTuple):
-    """The agent is gone; nothing follows."""
+    """The agent is gone; nothing follows.  ``write_admitted``: its pipe had taken all of the last prompt."""
 
     error: GziaError
+    write_admitted: bool = True
 
 
 Observation = PromptObservation | UpdateObservation | SteerObservation

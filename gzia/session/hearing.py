@@ -140,4 +140,4 @@ class Hearing:
             self._books.agent_gone()
             number = running.number if running else None
             drafts.append(draft("session", number, {"state": "agent-gone", **lost.error.document()}))
-        return PromptObservation("", {}, True, 0, self._link.sequencer.local(), lost.error)
+        return PromptObservation("", {}, lost.write_admitted, 0, self._link.sequencer.local(), lost.error)

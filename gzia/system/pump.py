@@ -114,7 +114,8 @@ class Writer:
         self._on_broken = on_broken
         self._loop = asyncio.get_running_loop()
         self._queue: deque[memoryview] = deque()
-        self._is_closed = False
+        self.is_closed = False
+        """Nothing is taken any more: nobody would read it, or it was closed."""
         self._is_full = False  # the loop will say when there is room
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._written = 0  # bytes that were taken from us
@@ -127,7 +128,7 @@ class Writer:
     def write(self, data: bytes | memoryview) -> None:
         """Take ``data``, which must not change any more."""
         view = memoryview(data).cast("B")
-        if self._is_closed or not view:
+        if self.is_closed or not view:
             return
         self._queue.append(view)
         self.pending += len(view)
@@ -139,7 +140,7 @@ class Writer:
 
         Never called when the writer breaks or is closed before that.
         """
-        if self._is_closed:
+        if self.is_closed:
             return
         if self.pending:
             self._marks.append((self._written + self.pending, callback))
@@ -164,9 +165,9 @@ class Writer:
 
     def abort(self) -> None:
         """Close the descriptor now; what is pending is dropped."""
-        if self._is_closed:
+        if self.is_closed:
             return
-        self._is_closed = True
+        self.is_closed = True
         if self._sink.waits:
             self._loop.remove_reader(self._sink.fd)
             self._loop.remove_writer(self._sink.fd)

@@ -53,11 +53,12 @@ class AcpAgent:
         self._steering = Steering(self._client, process.stdin, self._sequencer, self._steered)
         self._calls: dict[Any, asyncio.Future[Any]] = {}
         self._prompt: int | None = None  # id of the open session/prompt
+        self._is_written = False  # the pipe has taken all of it
         self._answer: Answer | Refused | None = None  # the prompt's, while something of its turn is still open
         self._answered_told = False  # the lane knows that the turn is answered
         self._gone = False
         self._told = 0  # lines that were told as lost
-        self._output_ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._leaving: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         process.read(self._received)
         self._watch = asyncio.create_task(self._watched())
         self._watch.add_done_callback(told)
@@ -66,11 +67,18 @@ class AcpAgent:
 
     def prompt(self, turn: Turn) -> None:
         """Send a turn; its PromptObservation, or Lost, follows through the listener."""
-        if self._client.closed:
+        self._is_written = False
+        if self.process.stdin.is_closed:
+            self._leave()  # it cannot be told anything any more
+        if self._client.closed or self._leaving.done():
             return  # Lost follows
         self._prompt = self._client.prompt(self.facts.agent_session_id, list(turn.blocks))
         self._flush()
+        self.process.stdin.when_written(self._written)
         self._steering.turn_began()
+
+    def _written(self) -> None:
+        self._is_written = True
 
     def cancel(self) -> None:
         """Ask for the end of the running turn, or of one that the agent began by itself."""
@@ -157,10 +165,11 @@ class AcpAgent:
                     self._told += 1
                     heard.append(Unreadable(event.why))
         self._flush()
+        self._steering.go_on()
         if heard:
             self._listener.heard(heard)
-        if not data and not self._output_ended.done():
-            self._output_ended.set_result(None)
+        if not data:
+            self._leave()
 
     def _update(self, event: Update, heard: list[Heard]) -> None:
         if self._steering.is_watching:
@@ -228,9 +237,13 @@ class AcpAgent:
 
     # -- the end -----------------------------------------------------------------------------------------------------
 
+    def _leave(self) -> None:
+        if not self._leaving.done():
+            self._leaving.set_result(None)
+
     async def _watched(self) -> None:
         """Wait for the end of the process or of its output, whichever comes first, and tell it once."""
-        both: list[asyncio.Future[Any]] = [self.process.exited, self._output_ended]
+        both: list[asyncio.Future[Any]] = [self.process.exited, self._leaving]
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait(both, timeout=LAST_WORDS)
         exit = await self.process.end()
@@ -245,4 +258,4 @@ class AcpAgent:
         heard: list[Heard] = [*self._steering.take()]
         if self._answer:
             heard.append(self._prompt_observation(self._answer))
-        self._listener.heard([*heard, Lost(self._problem)])
+        self._listener.heard([*heard, Lost(self._problem, self._is_written)])

@@ -120,27 +120,41 @@ class Steering:
     def _refused(self, request: SteerRequest) -> str:
         if self._way is None:
             return NO_WAY
+        if self._unreachable:
+            return self._unreachable
         if self._way.text_only and request.text is None:
             return TEXT_ONLY
         if self._way.needs_run and not self._run_id:
             return NO_RUN
         return content.unsupported(request.blocks, self._takes) or ""
 
+    @property
+    def _unreachable(self) -> str:
+        """Why the process can be told nothing, or can tell nothing, although it may still be there."""
+        if self._client.closed:
+            return "the agent has closed its output"
+        return "the agent has closed its input" if self._writer.is_closed else ""
+
     def _hand(self) -> None:
         """Give the writer what may go now; while it is busy nothing is given, so that it can be called back."""
         if self._way is None or self._way.kind is Kind.DRAIN or self._lane.is_settled:
+            return
+        if self._unreachable:
             return
         if self._writer.pending:
             if not self._waits_for_room:
                 self._waits_for_room = True
                 self._writer.when_written(self._has_room)
-            return
-        for attempt in self._lane.hand():
-            ask = self._ask(attempt)
-            self._asked[self._client.request(self._way.method, self._way.params(ask))] = ask
-            if self._way.kind is Kind.CALL:
-                self._expect(ask)
-            self._write(attempt)
+        else:
+            for attempt in self._lane.hand():
+                self._send(attempt, self._way)
+
+    def _send(self, attempt: Attempt, way: Way) -> None:
+        ask = self._ask(attempt)
+        self._asked[self._client.request(way.method, way.params(ask))] = ask
+        if way.kind is Kind.CALL:
+            self._expect(ask)
+        self._write(attempt)
 
     def _has_room(self) -> None:
         self._waits_for_room = False
@@ -181,9 +195,14 @@ class Steering:
         self._lane.answered(ask.steer_id, verdict, event.seq, reason)
         if verdict is Verdict.TAKEN:
             self._expect(ask)
-        self._hand()
         self._settle(soon=False)
         return True
+
+    def go_on(self) -> None:
+        """After all of one read: the next one may go, unless the turn ended in it."""
+        if not self._lane.is_settled:
+            self._hand()
+            self._settle()
 
     def is_second_prompt(self, event: Answer | Refused) -> bool:
         """Whether this answer is one to a second prompt."""
