@@ -48,7 +48,10 @@ class Conversation:
         self.calls = Calls(level)
         self._books = books
         self._link = link = Link(start, lambda batch: self._hearing.heard(batch))
-        self.permissions = Permissions(level, link.reply, books.permission, lambda drafts: pen.write(drafts))
+        self.permissions = Permissions(
+            level, link.reply, books.permission, lambda drafts: pen.write(drafts),
+            earlier=max(0, journal.n - 1),  # each question has a line, and the first line is none
+        )  # fmt: skip
         pen = self._pen = Pen(journal, self.permissions, books, self._cannot_keep)
         self._queue = queue = Queue(max(books.turns, owed.turns), owed.waiting)
         self._runner = Runner(queue, link, pen, self.permissions, books, self._reopen)

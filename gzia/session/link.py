@@ -46,8 +46,8 @@ class Link:
     async def open(self, resume: str) -> AgentFacts:
         """Start a process; with ``resume``, on the agent's own conversation of that id.  Raises GziaError."""
         self.connection += 1
-        self.sequencer = Sequencer()
         self.agent = await self._start(Ear(self, self.connection, self._hear), resume)
+        self.sequencer = Sequencer()  # not before: what is told meanwhile follows what the last process did
         self.facts = self.agent.facts
         return self.facts
 

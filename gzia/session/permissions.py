@@ -31,7 +31,8 @@ class Permissions:
     """Settles permission questions.
 
     ``reply(key, result)`` carries an answer to the agent, ``told(allowed, title, by)`` hears what was settled, and
-    ``write`` gets the lines for what is settled by time.
+    ``write`` gets the lines for what is settled by time.  ``earlier``: at least as many as the questions of earlier
+    processes, so that no answer meant for one of them ever settles a new one.
     """
 
     def __init__(
@@ -40,18 +41,18 @@ class Permissions:
         reply: Callable[[Any, Any], None],
         told: Callable[[bool, str, str], None],
         write: Callable[[list[Draft]], object],
+        *,
+        earlier: int = 0,
     ) -> None:
         self.level = level
         self.open: dict[str, Open] = {}
         self.answerers = 0  # how many clients could answer a question now
-        self.patience: float | None = (
-            None  # seconds that a question waits for one when there is none; None: it does not
-        )
+        self.patience: float | None = None  # seconds that a question waits for one when there is none; None: not at all
         self.refused: list[str] = []  # titles of what was refused in this turn because nobody could be asked
         self._reply = reply
         self._told = told
         self._write = write
-        self._minted = 0
+        self._minted = earlier
         self._ready: list[tuple[Any, Any]] = []  # answers whose line is not written yet
 
     def begin_turn(self) -> None:
