@@ -221,3 +221,6 @@ QWEN = Way(  # github.com/QwenLM/qwen-code/pull/4925: it asks between its tool b
 
 WAYS = (GOOSE, REASONIX, KIMCHI, KIRO, GROK, SECOND_PROMPT, HERMES, QWEN)
 """Lanes of single agents; the extension that several of them share comes before these."""
+
+LAST_WORDS = frozenset(way.name for way in WAYS if way.kind is Kind.PROMPT and way.proof is None)
+"""Lanes whose answer comes when the agent is done with the message: what it does before that answer counts."""

@@ -72,7 +72,7 @@ class Hearing:
                 if turn:
                     if unproven:
                         self._steers.saw(turn, item)
-                    turn.saw(item.event)
+                    turn.saw(item)
                 if kind != "text_delta" and kind != "thinking_delta":
                     self._saw(item)
                 continue

@@ -1,57 +1,95 @@
 """Whether an agent acted on a message that it said to have put into its turn.
 
-Measured: agents answer ``injected`` in the last milliseconds of a turn and then end it without another word of the
-model; and after a cancel no such answer means anything.  So the evidence counts, not the answer.
+Measured with claude-agent-acp 0.101.0 and codex-acp 2.6.0, the model's server as witness.  Codex says ``injected`` in
+the last milliseconds of a turn and ends it without another word of the model (46 of the 46 that were lost).  Whenever
+something began after the answer, in a turn that ended as usual, the model had the message (1204 of 1204).  When a
+cancel had left before the answer came, it never had it in its turn (593 of 593); when it left later, in every fourth.
+
+A word after the answer is no sign by itself: it may be the rest of a message that began before.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Container
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 from gzia.driver.observation import UpdateObservation
 
-SPEECH = {"agent_message_chunk": "the agent spoke", "agent_thought_chunk": "the agent thought"}
-DELTAS = {"text_delta": "agent_message_chunk", "thinking_delta": "agent_thought_chunk"}
+MESSAGE, THOUGHT = "agent_message_chunk", "agent_thought_chunk"
+SPEECH = {MESSAGE: "the agent spoke", THOUGHT: "the agent thought"}
+DELTAS = {"text_delta": MESSAGE, "thinking_delta": THOUGHT}
 SILENCE = "no agent output between ack and end_turn"
+WENT_ON = "the agent went on with what it had begun before, as far as can be told"
+TOO_LATE = "the turn was being cancelled already when the agent said that it has it"
 
 
 class Note(NamedTuple):
-    """``acted``: ``unlikely`` is a turn that ended as usual and showed nothing; ``evidence`` says why, for people."""
+    """``acted``: ``unlikely`` is a turn that ended and showed nothing; ``evidence`` says why, for people."""
 
     acted: Literal["yes", "unlikely", "unknown"]
     evidence: str
 
 
-def evidence(item: UpdateObservation, begun: Container[str]) -> str:
-    """What an update after the agent's answer shows of the message being acted on; empty: nothing.
+class Shown(NamedTuple):
+    """What an update shows: ``is_new`` when the model must have been asked again for it."""
 
-    ``begun`` are the tool calls of this turn before it: what they still tell was under way already.
-    """
+    is_new: bool
+    what: str
+
+
+@dataclass(slots=True)
+class Begun:
+    """What the agent has begun in a turn so far."""
+
+    tools: set[str] = field(default_factory=set)
+    _speech: str = ""  # its latest words, as the raw update; read only when it matters
+    _has_paused: bool = False  # a tool came since
+
+    def spoke(self, raw: str) -> None:
+        """It said or thought something; ``raw`` is the update."""
+        self._speech, self._has_paused = raw, False
+
+    def used(self, tool: str) -> None:
+        """It told something of a tool call."""
+        self.tools.add(tool)
+        self._has_paused = True
+
+    def goes_on(self, update: dict[str, Any]) -> bool:
+        """Whether words continue what it was saying.  Without ids, a tool or a thought ends a message."""
+        if not self._speech:
+            return False
+        last = json.loads(self._speech)
+        if update.get("messageId"):
+            return bool(update["messageId"] == last.get("messageId"))
+        is_second_thought = (last["sessionUpdate"], update["sessionUpdate"]) == (MESSAGE, THOUGHT)
+        return not (self._has_paused or is_second_thought)
+
+
+def evidence(item: UpdateObservation, begun: Begun, since: str = "the ack") -> Shown | None:
+    """What an update after ``since`` shows of the message being acted on; ``begun`` is what came before it."""
     event = item.event
-    kind = event["kind"]
-    if kind in DELTAS:
-        return _at(SPEECH[DELTAS[kind]], item) if event["text"] else ""
-    if kind == "other":
-        return _at(SPEECH[event["update"]], item) if event.get("update") in SPEECH else ""
-    if event["id"] in begun or json.loads(item.text)["sessionUpdate"] != "tool_call":
-        return ""
-    return _at(f"the agent began the tool call {event['id']}", item)
+    name = DELTAS.get(event["kind"], event.get("update", ""))
+    if name in SPEECH:
+        if event.get("text") == "":
+            return None
+        if begun.goes_on(json.loads(item.text)):
+            return Shown(False, WENT_ON)
+        return Shown(True, f"{SPEECH[name]} after {since}, at {item.receive_sequence}")
+    if event["kind"] == "other" or event["id"] in begun.tools or json.loads(item.text)["sessionUpdate"] != "tool_call":
+        return None
+    return Shown(True, f"the agent began the tool call {event['id']} after {since}, at {item.receive_sequence}")
 
 
-def judge(shown: str, stop_reason: str, *, failed: bool) -> Note:
-    """The note for a turn that ended so; ``shown`` is its first :func:`evidence`."""
+def judge(shown: Shown | None, stop_reason: str, *, failed: bool, too_late: bool) -> Note:
+    """The note for a turn that ended so; ``too_late``: the answer came after the cancel that the agent followed."""
     if failed:
         return Note("unknown", "the turn failed")
     if stop_reason == "cancelled":
-        return Note("unknown", "the turn was cancelled")
-    if shown:
-        return Note("yes", shown)
-    if stop_reason == "end_turn":
+        silent = too_late and not (shown and shown.is_new)
+        return Note("unlikely", TOO_LATE) if silent else Note("unknown", "the turn was cancelled")
+    if stop_reason != "end_turn":
+        return Note("unknown", f"the turn ended early: {stop_reason}")
+    if shown is None:
         return Note("unlikely", SILENCE)
-    return Note("unknown", f"the turn ended early: {stop_reason}")
-
-
-def _at(what: str, item: UpdateObservation) -> str:
-    return f"{what} after the ack, at {item.receive_sequence}"
+    return Note("yes" if shown.is_new else "unknown", shown.what)

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from gzia.agents.steering import LAST_WORDS
 from gzia.driver.agent import Steerer
 from gzia.driver.errors import SteerAdmissionError
 from gzia.driver.observation import PromptObservation, SteerObservation, UpdateObservation
@@ -45,7 +46,8 @@ class Steering:
         self.steer_id = steer_id
         self.fallback = fallback
         self.turn = turn
-        self.evidence = ""  # what the agent has done since it said that it has it
+        self.shown: notes.Shown | None = None  # what the agent has done since it said that it has it
+        self.is_too_late = False  # a cancel had left before it said so
         self.result: asyncio.Future[Steered] = loop.create_future()
         self.note: asyncio.Future[dict[str, Any] | None] = loop.create_future()
 
@@ -64,7 +66,7 @@ class Steers:
     """The steers of one conversation.  ``known`` are the ids that were used before."""
 
     def __init__(self, queue: Queue, link: Link, pen: Pen, runner: Runner, known: Iterable[str]) -> None:
-        self.unproven: list[Steering] = []  # injected, and nothing came of them yet
+        self.unproven: list[Steering] = []  # with the agent, and nothing came of them yet
         self._queue = queue
         self._link = link
         self._pen = pen
@@ -128,6 +130,8 @@ class Steers:
         self._ids.add(steering.steer_id)
 
     def _try(self, agent: Steerer, steering: Steering, request: SteerRequest) -> None:
+        if self._is_answered_last:
+            self.unproven.append(steering)
         try:
             agent.steer(steering.steer_id, request)
         except SteerAdmissionError as full:
@@ -151,6 +155,10 @@ class Steers:
 
     # -- what the agent does -----------------------------------------------------------------------------------------
 
+    @property
+    def _is_answered_last(self) -> bool:
+        return self._link.facts.steering in LAST_WORDS
+
     def observed(self, item: SteerObservation, drafts: list[Draft]) -> None:
         """What became of one: add its lines, and those of the turn that it becomes.  :meth:`written` comes next."""
         if item.steer_id not in self._open:
@@ -164,7 +172,10 @@ class Steers:
         drafts += [lines.steer(item.steer_id, item.result, steered.error, steering.turn), *turn]
         if item.result.outcome is SteerOutcome.INJECTED:
             self._inject(steering, drafts)
-        elif item.result.outcome is SteerOutcome.DELIVERED_UNTRACKABLE:
+            return
+        if steering in self.unproven:
+            self.unproven.remove(steering)
+        if item.result.outcome is SteerOutcome.DELIVERED_UNTRACKABLE:
             self._link.untracked = item.steer_id
             drafts.append(lines.untracked(item.steer_id))
 
@@ -180,23 +191,30 @@ class Steers:
         running = self._queue.running
         if running and running.number == steering.turn:
             self._injected.append(steering)
-            self.unproven.append(steering)
+            steering.is_too_late = running.is_cancelled
+            if not self._is_answered_last:
+                self.unproven.append(steering)
         else:
             self._note(steering, notes.Note("unknown", "the turn had ended before"), drafts)
 
     def saw(self, turn: Running, item: UpdateObservation) -> None:
         """An update of the running turn, while some are unproven; before the turn itself sees it."""
-        shown = notes.evidence(item, turn.tools)
+        shown = notes.evidence(item, turn.begun, "it was sent" if self._is_answered_last else "the ack")
         if shown:
             for steering in self.unproven:
-                steering.evidence = shown
-            self.unproven.clear()
+                steering.shown = shown
+            if shown.is_new:
+                self.unproven.clear()
 
     def ended(self, turn: Running, observation: PromptObservation, drafts: list[Draft]) -> None:
         """A turn is over: add the notes of what was injected into it."""
         for steering in self._injected:
-            failed = observation.error is not None
-            note = notes.judge(steering.evidence, turn.stop_reason(observation), failed=failed)
+            note = notes.judge(
+                steering.shown,
+                turn.stop_reason(observation),
+                failed=observation.error is not None,
+                too_late=steering.is_too_late and observation.stop_reason == "cancelled",
+            )
             self._note(steering, note, drafts)
         self._injected.clear()
         self.unproven.clear()

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from gzia.driver.observation import Event, PromptObservation
+from gzia.driver.observation import Event, PromptObservation, UpdateObservation
 from gzia.driver.turn import Block
 from gzia.errors import GziaError
+from gzia.session.notes import Begun
 
 MESSAGE_LIMIT = 65536  # characters of the answer on the prompt line; all of it is in the update lines
 
@@ -56,7 +57,7 @@ class Running:
     was_sent: bool = False  # the agent has got it
     is_answered: bool = False  # the agent is done with it, and a steer of it is not settled yet
     open_tools: dict[str, Event] = field(default_factory=dict)
-    tools: set[str] = field(default_factory=set)  # ids of the tool calls that it has begun
+    begun: Begun = field(default_factory=Begun)
     _message: list[str] = field(default_factory=list)
     _size: int = 0
 
@@ -69,11 +70,15 @@ class Running:
         """What is told: some agents answer ``end_turn`` or an error to a turn that was stopped before its answer."""
         return "cancelled" if self.is_cancelled else observation.stop_reason
 
-    def saw(self, event: Event) -> None:
+    def saw(self, item: UpdateObservation) -> None:
         """Keep what the end of the turn needs: the answer's text and the tool calls that are still open."""
+        event = item.event
         kind = event["kind"]
         if kind == "text_delta":
+            self.begun.spoke(item.text)
             self._add(event["text"])
+        elif kind == "thinking_delta":
+            self.begun.spoke(item.text)
         elif kind in ("tool_use", "tool_result"):
             self._tool(event)
 
@@ -87,7 +92,7 @@ class Running:
     def _tool(self, event: Event) -> None:
         self._message.clear()  # the answer is what comes after the last tool call
         self._size = 0
-        self.tools.add(event["id"])
+        self.begun.used(event["id"])
         if event.get("status") in ("completed", "failed"):
             self.open_tools.pop(event["id"], None)
         else:

@@ -11,7 +11,8 @@ replaced by the id of the request.
 
     result: VALUE     answers the request
     error: {...}      the same with an error: code, message, data
-    say: TEXT         a message chunk; ``size: N`` repeats TEXT up to N characters, ``count: N`` sends it N times
+    say: TEXT         a message chunk; ``size: N`` repeats TEXT up to N characters, ``count: N`` sends it N times,
+                      ``message: ID`` says of which message it is a part
     update: {...}     any other session/update, also with ``count``
     frame: VALUE      any JSON value as one line
     raw: TEXT         to stdout as it is; "\\udcff" is the byte 0xff; also with ``size``
@@ -258,7 +259,8 @@ class Agent:
                 self.answer(request, step)
             case {"say": text}:
                 content = {"type": "text", "text": sized(filled(text, request), step)}
-                self.update({"sessionUpdate": "agent_message_chunk", "content": content}, step, request)
+                part = {"messageId": step["message"]} if "message" in step else {}
+                self.update({"sessionUpdate": "agent_message_chunk", "content": content, **part}, step, request)
             case {"update": update}:
                 self.update(filled(update, request), step, request)
             case {"frame": frame}:

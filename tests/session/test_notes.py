@@ -9,22 +9,43 @@ import pytest
 
 from gzia.acp.updates import describe
 from gzia.driver.observation import UpdateObservation
-from gzia.session.notes import Note, evidence, judge
+from gzia.session.notes import SILENCE, TOO_LATE, WENT_ON, Begun, Note, Shown, evidence, judge
 
 TEXT = {"type": "text", "text": "hello"}
 IMAGE = {"type": "image", "data": "", "mimeType": "image/png"}
+SPOKE = Shown(True, "the agent spoke after the ack, at 41")
+THOUGHT = Shown(True, "the agent thought after the ack, at 41")
+WENT = Shown(False, WENT_ON)
 
 
-def shown(*begun: str, **raw: Any) -> str:
-    return evidence(UpdateObservation(describe(raw), json.dumps(raw), 41, 41), begun)
+def words(id: str = "", kind: str = "agent_message_chunk") -> dict[str, Any]:
+    return {"sessionUpdate": kind, "content": TEXT, **({"messageId": id} if id else {})}
+
+
+def thought(id: str = "") -> dict[str, Any]:
+    return words(id, "agent_thought_chunk")
+
+
+def begun(*tools: str, spoken: dict[str, Any] | None = None) -> Begun:
+    """What the turn had: words, then tools."""
+    before = Begun()
+    if spoken:
+        before.spoke(json.dumps(spoken))
+    for tool in tools:
+        before.used(tool)
+    return before
+
+
+def shown(before: Begun, **raw: Any) -> Shown | None:
+    return evidence(UpdateObservation(describe(raw), json.dumps(raw), 41, 41), before)
 
 
 @pytest.mark.parametrize(
     ("raw", "what"),
     [
-        ({"sessionUpdate": "agent_message_chunk", "content": TEXT}, "the agent spoke after the ack, at 41"),
+        (words(), "the agent spoke after the ack, at 41"),
         ({"sessionUpdate": "agent_message_chunk", "content": IMAGE}, "the agent spoke after the ack, at 41"),
-        ({"sessionUpdate": "agent_thought_chunk", "content": TEXT}, "the agent thought after the ack, at 41"),
+        (thought(), "the agent thought after the ack, at 41"),
         (
             {"sessionUpdate": "tool_call", "toolCallId": "t2", "title": "x"},
             "the agent began the tool call t2 after the ack, at 41",
@@ -35,8 +56,8 @@ def shown(*begun: str, **raw: Any) -> str:
         ),
     ],
 )
-def test_new_output_of_the_model_is_evidence(raw: dict[str, Any], what: str) -> None:
-    assert shown("t1", **raw) == what
+def test_what_begins_is_evidence(raw: dict[str, Any], what: str) -> None:
+    assert shown(begun("t1"), **raw) == Shown(True, what)
 
 
 @pytest.mark.parametrize(
@@ -53,22 +74,69 @@ def test_new_output_of_the_model_is_evidence(raw: dict[str, Any], what: str) -> 
     ],
 )
 def test_echoes_counters_and_what_was_under_way_are_none(raw: dict[str, Any]) -> None:
-    assert shown("t1", **raw) == ""
+    assert shown(begun("t1"), **raw) is None
 
 
 @pytest.mark.parametrize(
-    ("seen", "stop_reason", "failed", "note"),
+    ("before", "raw", "what"),
     [
-        ("it spoke", "end_turn", False, Note("yes", "it spoke")),
-        ("it spoke", "max_tokens", False, Note("yes", "it spoke")),
-        ("", "end_turn", False, Note("unlikely", "no agent output between ack and end_turn")),
-        ("", "max_tokens", False, Note("unknown", "the turn ended early: max_tokens")),
-        ("it spoke", "cancelled", False, Note("unknown", "the turn was cancelled")),
-        ("it spoke", "", True, Note("unknown", "the turn failed")),
-        ("", "", True, Note("unknown", "the turn failed")),
+        (begun(spoken=words("m1")), words("m1"), WENT),
+        (begun(spoken=words("m1")), words("m2"), SPOKE),
+        (begun("t1", spoken=words("m1")), words("m1"), WENT),  # a model may speak, call a tool and go on in one answer
+        (begun(spoken=words()), words("m1"), SPOKE),
+        (begun(spoken=words("m1")), words(), WENT),
+        (begun(spoken=words()), words(), WENT),
+        (begun("t1", spoken=words()), words(), SPOKE),
+        (begun(spoken=thought()), words(), WENT),
+        (begun(spoken=words()), thought(), THOUGHT),
+        (begun(spoken=thought()), thought(), WENT),
+        (begun(spoken=thought("r1")), words("m1"), SPOKE),
+    ],
+)
+def test_the_rest_of_a_message_is_no_new_one(before: Begun, raw: dict[str, Any], what: Shown) -> None:
+    assert shown(before, **raw) == what
+
+
+def test_what_comes_after_a_message_without_an_answer_of_its_own_counts_from_when_it_was_sent() -> None:
+    raw = words()
+
+    found = evidence(UpdateObservation(describe(raw), json.dumps(raw), 41, 41), begun(), "it was sent")
+
+    assert found == Shown(True, "the agent spoke after it was sent, at 41")
+
+
+@pytest.mark.parametrize(
+    ("seen", "stop_reason", "note"),
+    [
+        (SPOKE, "end_turn", Note("yes", SPOKE.what)),
+        (WENT, "end_turn", Note("unknown", WENT_ON)),
+        (None, "end_turn", Note("unlikely", SILENCE)),
+        (SPOKE, "max_tokens", Note("unknown", "the turn ended early: max_tokens")),
+        (None, "refusal", Note("unknown", "the turn ended early: refusal")),
+        (SPOKE, "cancelled", Note("unknown", "the turn was cancelled")),
+        (None, "cancelled", Note("unknown", "the turn was cancelled")),
     ],
 )
 def test_the_end_of_the_turn_decides_what_the_evidence_is_worth(
-    seen: str, stop_reason: str, failed: bool, note: Note
+    seen: Shown | None, stop_reason: str, note: Note
 ) -> None:
-    assert judge(seen, stop_reason, failed=failed) == note
+    assert judge(seen, stop_reason, failed=False, too_late=False) == note
+
+
+@pytest.mark.parametrize("seen", [SPOKE, WENT, None])
+def test_a_turn_that_failed_tells_nothing(seen: Shown | None) -> None:
+    assert judge(seen, "", failed=True, too_late=True) == Note("unknown", "the turn failed")
+
+
+@pytest.mark.parametrize(
+    ("seen", "note"),
+    [
+        (None, Note("unlikely", TOO_LATE)),
+        (WENT, Note("unlikely", TOO_LATE)),
+        (SPOKE, Note("unknown", "the turn was cancelled")),
+    ],
+)
+def test_what_was_taken_after_the_cancel_left_is_unlikely_unless_something_began(
+    seen: Shown | None, note: Note
+) -> None:
+    assert judge(seen, "cancelled", failed=False, too_late=True) == note

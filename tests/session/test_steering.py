@@ -51,7 +51,7 @@ def steered(where: Path, outcome: str, fallback: Fallback, *after: dict[str, Any
 
 def test_what_the_turn_takes_is_injected_and_noted(tmp_path: Path) -> None:
     silent = steered(tmp_path / "a", "injected", Fallback.QUEUE)
-    spoke = steered(tmp_path / "b", "injected", Fallback.QUEUE, {"say": "with more"})
+    spoke = steered(tmp_path / "b", "injected", Fallback.QUEUE, {"say": "with more", "message": "m2"})
 
     asked = ["session/prompt", "_session/steering"]
     assert spoke == (SteerOutcome.INJECTED, None, "yes", asked)
