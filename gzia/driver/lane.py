@@ -4,10 +4,11 @@ A state machine without I/O.  Its owner writes what :meth:`Lane.hand` gives out,
 :meth:`Lane.check` when :meth:`Lane.due` says so, and passes on what :meth:`Lane.take` returns.  The rules:
 
 1. An accepted steer gives exactly one observation, whatever happens.  One that is not accepted gives none.
-2. Order is kept, and at most ``Terms.at_once`` steers are with the agent at a time.
+2. Order is kept, and at most ``Terms.at_once`` steers are with the agent unacknowledged at a time.
 3. ``fallback_required`` needs a proof: the frame's end was never written, or the agent said that it did not take it.
 4. After an unknown outcome of a lane that answers, the process gets no further steer.
-5. When the agent has answered its prompt, whatever is unresolved is resolved within ``GRACE``.
+5. When the agent has answered its prompt, whatever is unresolved is resolved within ``GRACE``, and no sign that comes
+   then proves anything of its turn.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ ACKNOWLEDGED = 1.0  # seconds that an agent has to take a steer and to answer it
 
 
 class Terms(NamedTuple):
-    """What may be asked of a lane.  ``deadline`` is in seconds; None: a steer is resolved at the turn's end at last."""
+    """What may be asked of a lane.
+
+    ``at_once``: steers that are with the agent and not acknowledged.  ``deadline`` for that in seconds; None: a steer
+    is resolved at the turn's end at last.
+    """
 
     at_once: int = 1
     deadline: float | None = ACKNOWLEDGED
@@ -139,10 +144,10 @@ class Lane:
         if why := self._off or self._closed or refused:
             self._resolve(attempt, SteerOutcome.UNSUPPORTED, why)
 
-    def hand(self) -> list[Attempt]:
-        """What the writer gets now.  Call it only when the writer has nothing else to write."""
-        flying = sum(one.state is not State.WAITING for one in self._attempts)
-        given = self._waiting()[: max(0, self._terms.at_once - flying)]
+    def hand(self, most: int = LIMIT) -> list[Attempt]:
+        """What the writer gets now, at most so many.  Call it only when the writer has nothing else to write."""
+        flying = sum(one.state in (State.HANDED, State.WRITTEN) for one in self._attempts)
+        given = self._waiting()[: max(0, min(most, self._terms.at_once - flying))]
         for attempt in given:
             attempt.state, attempt.since = State.HANDED, self._clock()
         return given
@@ -170,6 +175,8 @@ class Lane:
             self._unknown(attempt, "the agent answered before it could have read it")
         elif verdict is Verdict.TAKEN:
             attempt.state, attempt.sequence = State.TAKEN, sequence
+            if self._ends_at is not None:
+                self._missed_proof(attempt)
         elif verdict is Verdict.INJECTED:
             self._resolve(attempt, SteerOutcome.INJECTED, reason, sequence)
         elif verdict is Verdict.NOT_TAKEN:
@@ -183,7 +190,7 @@ class Lane:
     def proved(self, steer_id: str, sequence: int) -> None:
         """The agent showed, with the line of this number, that the running turn has what was written."""
         attempt = self._find(steer_id)
-        if attempt and attempt.is_admitted:
+        if attempt and attempt.is_admitted and self._ends_at is None:
             self._resolve(attempt, SteerOutcome.INJECTED, "", sequence)
 
     # -- time --------------------------------------------------------------------------------------------------------

@@ -172,8 +172,8 @@ class AcpAgent:
             self._leave()
 
     def _update(self, event: Update, heard: list[Heard]) -> None:
-        if self._steering.is_watching:
-            self._steering.saw(methods.SESSION_UPDATE, event.update, event.seq)
+        if self._steering.is_watching and event.session_id == self.facts.agent_session_id:
+            self._steering.saw(event.update, event.seq)
             heard += self._steering.take()
         order = self._sequencer.received(event.seq)
         short = updates.describe(event.update)
@@ -186,8 +186,8 @@ class AcpAgent:
             self._close_turn(heard)
         elif self._steering.answered(event):
             heard += self._steering.take()
-            if self._answer and self._steering.is_second_prompt(event):
-                self._answer = event  # the turn ends with the last of its prompts
+            if self._answer and self._steering.ends_turn(event):
+                self._answer = event  # the turn ends with the last of its prompts, and its usage is that one's
             self._close_turn(heard)
         elif (future := self._calls.pop(event.id, None)) and not future.done():
             if isinstance(event, Answer):
@@ -230,8 +230,9 @@ class AcpAgent:
                 self._client.reply_error(key, REQUEST_CANCELLED, "cancelled")
                 heard.append(QuestionWithdrawn(key))
         else:
-            if self._steering.is_watching and isinstance(event.params, dict):
-                self._steering.saw(event.method, event.params, event.seq)
+            params = event.params if isinstance(event.params, dict) else {}
+            if self._steering.is_watching and params.get("sessionId") == self.facts.agent_session_id:
+                self._steering.saw(params.get("update"), event.seq)
                 heard += self._steering.take()
             heard.append(Notice(event.method, event.params, event.seq))
 

@@ -13,7 +13,7 @@ from typing import Any
 from gzia.acp import content, steering
 from gzia.acp.client import ClientSide
 from gzia.acp.events import Answer, Refused
-from gzia.agents.steering import WAYS, Ask, Kind, Sign, Way, way_of, worded
+from gzia.agents.steering import WAYS, Ask, Kind, Sign, Way, meta_of, way_of, worded
 from gzia.driver.lane import Attempt, Lane, Terms, Verdict
 from gzia.driver.observation import Sequencer, SteerObservation
 from gzia.driver.steer import SteerRequest
@@ -60,6 +60,7 @@ class Steering:
         self._run_id = ""
         self._timer: asyncio.TimerHandle | None = None
         self._waits_for_room = False
+        self._is_stopping = False
 
     def begin(self, session_id: str, hello: dict[str, Any]) -> str:
         """The conversation is open: choose the lane by the answer to ``initialize``; its name, or empty."""
@@ -84,11 +85,17 @@ class Steering:
 
     def turn_began(self) -> None:
         """A prompt was sent."""
-        self.has_untracked_turn = False
+        self.has_untracked_turn = self._is_stopping = False
+        self._proofs.clear()
+        self._watch()
         self._lane.turn_began()
 
     def turn_stopping(self) -> None:
-        """A cancel was sent."""
+        """A cancel was sent: what the agent does now need not have anything to do with a message."""
+        self._is_stopping = True
+        if self._way and not self._way.names_it:
+            self._proofs.clear()
+        self._watch()
         self._lane.turn_stopping()
         self._settle()
 
@@ -139,22 +146,22 @@ class Steering:
         """Give the writer what may go now; while it is busy nothing is given, so that it can be called back."""
         if self._way is None or self._way.kind is Kind.DRAIN or self._lane.is_settled:
             return
-        if self._unreachable:
-            return
-        if self._writer.pending:
-            if not self._waits_for_room:
-                self._waits_for_room = True
-                self._writer.when_written(self._has_room)
-        else:
-            for attempt in self._lane.hand():
-                self._send(attempt, self._way)
+        while not (self._unreachable or self._writer.pending):
+            given = self._lane.hand(1)
+            if not given:
+                return
+            self._send(given[0], self._way)
+        if self._writer.pending and not self._waits_for_room:
+            self._waits_for_room = True
+            self._writer.when_written(self._has_room)
 
     def _send(self, attempt: Attempt, way: Way) -> None:
         ask = self._ask(attempt)
         self._asked[self._client.request(way.method, way.params(ask))] = ask
-        if way.kind is Kind.CALL:
+        if way.names_it:
             self._expect(ask)
-        self._write(attempt)
+        self._writer.write(self._client.data_to_send())
+        self._writer.when_written(partial(self._lane.written, attempt.steer_id))
 
     def _has_room(self) -> None:
         self._waits_for_room = False
@@ -166,17 +173,12 @@ class Steering:
 
     def _expect(self, ask: Ask) -> None:
         """From now on a sign may show that the turn has it."""
-        if self._way and self._way.proof:
+        if self._way and self._way.proof and (self._way.names_it or not self._is_stopping):
             self._proofs[ask.steer_id] = ask
         self._watch()
 
     def _watch(self) -> None:
         self.is_watching = bool(self._proofs) or bool(self._way and self._way.needs_run)
-
-    def _write(self, *attempts: Attempt) -> None:
-        self._writer.write(self._client.data_to_send())
-        for attempt in attempts:
-            self._writer.when_written(partial(self._lane.written, attempt.steer_id))
 
     # -- what the agent does -----------------------------------------------------------------------------------------
 
@@ -204,29 +206,36 @@ class Steering:
             self._hand()
             self._settle()
 
-    def is_second_prompt(self, event: Answer | Refused) -> bool:
-        """Whether this answer is one to a second prompt."""
-        return self._way is not None and self._way.kind is Kind.PROMPT and event.method == self._way.method
+    def ends_turn(self, event: Answer | Refused) -> bool:
+        """Whether a turn may end with this answer: one to a second prompt that was part of it."""
+        if self._way is None or self._way.kind is not Kind.PROMPT or event.method != self._way.method:
+            return False
+        return isinstance(event, Answer) or event.error.code not in self._way.refusals
 
     def drained(self, key: Any, method: str) -> bool:
         """Answer the agent's own question for what waits, if that is its lane and this the question."""
         if self._way is None or self._way.kind is not Kind.DRAIN or method != self._way.method:
             return False
-        given = [] if self._writer.pending else self._lane.hand()
-        asks = [self._ask(attempt) for attempt in given]
+        asks = [self._ask(attempt) for attempt in ([] if self._writer.pending else self._lane.hand())]
         texts = [text for ask in asks for text in self._way.params(ask)["messages"]]
         self._client.reply(key, {"messages": texts, "hasQueuedPrompt": False})
+        self._writer.write(self._client.data_to_send())
         for ask in asks:
-            self._expect(ask)
-        self._write(*given)
-        self._settle(soon=False)
+            self._writer.when_written(partial(self._given, ask))
         return True
 
-    def saw(self, method: str, body: dict[str, Any], sequence: int) -> None:
-        """A notification, or an update with its kind in ``sessionUpdate``; only while ``is_watching``."""
-        sign = Sign(method, str(body.get("sessionUpdate", "")), body)
-        if self._way is None:
+    def _given(self, ask: Ask) -> None:
+        """The agent has asked for it and got it; that it came in time, only what the agent does can show."""
+        self._lane.written(ask.steer_id)
+        self._lane.answered(ask.steer_id, Verdict.TAKEN, 0)
+        self._expect(ask)
+        self._settle()
+
+    def saw(self, body: Any, sequence: int) -> None:
+        """An update, by whatever notification it came; only while ``is_watching``."""
+        if self._way is None or not isinstance(body, dict):
             return
+        sign = Sign(str(body.get("sessionUpdate", "")), body)
         if self._way.needs_run:
             self._note_run(body)
         for steer_id, ask in list(self._proofs.items()):
@@ -235,9 +244,8 @@ class Steering:
         self._settle(soon=False)
 
     def _note_run(self, body: dict[str, Any]) -> None:
-        meta = body.get("_meta")
-        own = meta.get(self._way.name) if self._way and isinstance(meta, dict) else None
-        if isinstance(own, dict) and "activeRunId" in own:
+        own = meta_of(body, self._way.name) if self._way else {}
+        if "activeRunId" in own:
             self._run_id = str(own["activeRunId"] or "")
 
     # -- what became of them -----------------------------------------------------------------------------------------

@@ -289,6 +289,40 @@ def test_a_proof_that_did_not_come_is_no_reason_to_stop_steering() -> None:
     assert bench.hand() == ["b"]
 
 
+def test_what_comes_after_the_end_of_the_turn_proves_nothing_of_it() -> None:
+    bench = Bench()
+    bench.write("a")
+    bench.lane.turn_ended()
+
+    bench.lane.proved("a", 41)
+    assert bench.told() == {}
+    bench.lane.answered("a", Verdict.TAKEN, 42)
+
+    assert bench.told()["a"][:4] == (
+        SteerOutcome.DELIVERY_UNKNOWN, "the agent took it, and nothing shows that the turn had it", True, 42
+    )  # fmt: skip
+
+
+def test_what_the_agent_has_acknowledged_holds_nobody_up() -> None:
+    bench = Bench()
+    bench.write("a")
+    bench.accept("b")
+    assert bench.hand() == []
+
+    bench.lane.answered("a", Verdict.TAKEN, 41)
+
+    assert bench.hand() == ["b"]
+    assert bench.told() == {}
+
+
+def test_the_writer_may_be_given_fewer_than_may_go() -> None:
+    bench = Bench(Terms(at_once=3))
+    bench.accept("a", "b", "c")
+
+    assert [one.steer_id for one in bench.lane.hand(2)] == ["a", "b"]
+    assert [one.steer_id for one in bench.lane.hand(2)] == ["c"]
+
+
 def test_nothing_is_proved_that_was_not_written() -> None:
     bench = Bench(BY_PROOF)
     bench.accept("a")
