@@ -138,7 +138,7 @@ class Writer:
     def when_written(self, callback: Callable[[], None]) -> None:
         """Call ``callback`` once the system has taken every byte that was given so far; now, if it has.
 
-        Never called when the writer breaks or is closed before that.
+        Never called when the writer breaks or is closed before that.  It may write.
         """
         if self.is_closed:
             return
@@ -221,6 +221,9 @@ class Writer:
             self._break(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
 
     def _break(self, error: OSError) -> None:
+        self._tell_written()  # what was taken just before is not undone
+        if self.is_closed:
+            return
         self.abort()
         if self._on_broken is not None:
             self._loop.call_soon(self._on_broken, error)

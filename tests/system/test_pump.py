@@ -161,6 +161,112 @@ async def test_drained_waits_until_little_enough_is_pending() -> None:
 
 
 @in_loop
+async def test_what_the_system_has_is_written_at_once() -> None:
+    source, target = pipe()
+    writer = Writer(target)
+    told: list[str] = []
+
+    writer.when_written(lambda: told.append("nothing"))
+    writer.write(b"x")
+    writer.when_written(lambda: told.append("x"))
+
+    assert told == ["nothing", "x"]
+    writer.abort()
+    os.close(source)
+
+
+@in_loop
+async def test_a_frame_is_written_with_its_last_byte_whatever_waits_behind_it() -> None:
+    source, target = pipe()
+    os.set_blocking(source, False)
+    writer = Writer(target)
+    told: list[tuple[str, bool]] = []
+
+    for name in ("first", "second"):
+        writer.write(bytes(MIB))
+        writer.when_written(lambda name=name: told.append((name, writer.pending > 0)))  # type: ignore[misc]
+    while writer.pending:
+        assert (len(told) > 0) == (writer.pending <= MIB)
+        drain(source)
+        await asyncio.sleep(0)
+
+    assert told == [("first", True), ("second", False)]
+    writer.abort()
+    os.close(source)
+
+
+@in_loop
+async def test_who_is_told_that_it_is_written_may_write_on() -> None:
+    source, target = pipe()
+    output = Output()
+    reader, writer = Reader(source, output), Writer(target)
+    told: list[int] = []
+
+    def go_on() -> None:
+        told.append(len(told))
+        if len(told) < 4:
+            writer.write(bytes([len(told)]) * 300_000)
+            writer.when_written(go_on)
+
+    go_on()
+    reader.start()
+    async with asyncio.timeout(BOUND):
+        await writer.drained()
+    await writer.close(BOUND)
+
+    assert await output.end() == b"".join(bytes([n]) * 300_000 for n in (1, 2, 3))
+    assert told == [0, 1, 2, 3]
+    reader.close()
+
+
+@pytest.mark.parametrize("end", ["reader", "abort", "close"])
+@in_loop
+async def test_half_a_frame_is_never_told_as_written(end: str) -> None:
+    source, target = pipe()
+    told: list[str] = []
+    broken: asyncio.Future[OSError] = asyncio.get_running_loop().create_future()
+    writer = Writer(target, broken.set_result)
+    writer.write(bytes(4 * MIB))
+    writer.when_written(lambda: told.append("half"))
+    assert 0 < writer.pending < 4 * MIB
+
+    if end == "reader":
+        os.close(source)
+        await asyncio.wait_for(broken, BOUND)
+    elif end == "abort":
+        writer.abort()
+    else:
+        await writer.close(0.01)
+    writer.when_written(lambda: told.append("late"))
+    await asyncio.sleep(0)
+
+    assert (told, writer.is_closed) == ([], True)
+    if end != "reader":
+        os.close(source)
+
+
+@in_loop
+async def test_a_frame_that_was_taken_is_told_although_the_next_one_breaks() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    theirs.setblocking(False)
+    broken: asyncio.Future[OSError] = asyncio.get_running_loop().create_future()
+    writer = Writer(ours.detach(), broken.set_result)
+    told: list[str] = []
+    while not writer.pending:
+        writer.write(bytes(1000))
+    for name, size in (("taken", 10), ("larger than any datagram", 64 * MIB)):
+        writer.write(bytes(size))
+        writer.when_written(lambda name=name: told.append(name))  # type: ignore[misc]
+
+    with theirs:
+        while not broken.done():
+            drain(theirs.fileno())
+            await asyncio.sleep(0)
+
+    assert ((await broken).errno, told) == (errno.EMSGSIZE, ["taken"])
+
+
+@in_loop
 async def test_close_gives_up_after_its_time_and_closes() -> None:
     source, target = pipe()
     writer = Writer(target)
