@@ -4,7 +4,9 @@
 
 The script maps a method to the steps that run when it is received; ``start`` runs before the first line is read and
 ``eof`` when standard input ends.  A method that the script does not name is answered as a well-behaved agent would; an
-empty list never answers.  A list of lists is one list for each time, the last one for all later times.
+empty list never answers.  A list of lists is one list for each time, the last one for all later times.  Where its
+answer to ``initialize`` offers steering, ``_session/steering`` is answered ``injected`` while a prompt is open, and
+``promptRequired`` while none is.
 
 A step has one of these keys first.  In them ``$session`` is the session of the request, and the string ``$id`` alone is
 replaced by the id of the request.
@@ -57,6 +59,7 @@ OPTIONS = [
     {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
     {"optionId": "no", "name": "Reject", "kind": "reject_once"},
 ]
+STEERING = "_session/steering"
 DEFAULTS: dict[str, Steps] = {
     "initialize": [{"result": {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}}],
     "session/load": [{"result": {}}],
@@ -99,6 +102,12 @@ def write_file(path: str, text: str) -> None:
         file.write(text)
 
 
+def offers_steering(hello: Any) -> bool:
+    meta = hello.get("_meta") if isinstance(hello, dict) else None
+    steering = meta.get("steering") if isinstance(meta, dict) else None
+    return isinstance(steering, dict) and steering.get("supported") is True
+
+
 class Request:
     """What the steps speak about: the frame that set them off, or the prompt that is cancelled."""
 
@@ -135,6 +144,7 @@ class Agent:
         self.script = script
         self.times: dict[str, int] = {}
         self.next_id = 0
+        self.offers_steering = False
         self.cwds: dict[str, str] = {}
         self.waiting: list[tuple[Awaited, Request, Running]] = []
         self.log_fd = os.open(script.get("log", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -177,23 +187,30 @@ class Agent:
 
     # -- running scripts
 
-    def steps(self, method: str) -> Steps:
+    def steps(self, method: str, request: Request) -> Steps | None:
+        """What is to be done; None when neither the script nor a well-behaved agent knows the method."""
         steps = self.script.get(method)
         if steps is None:
-            return DEFAULTS.get(method, [])
+            return self.default(method, request)
         if steps and isinstance(steps[0], list):
             self.times[method] = self.times.get(method, 0) + 1
             return list(steps[min(self.times[method], len(steps)) - 1])
         return list(steps)
 
+    def default(self, method: str, request: Request) -> Steps | None:
+        if method == STEERING and self.offers_steering:
+            is_running = any(one.is_open_prompt and one.session == request.session for _, one, _ in self.waiting)
+            return [{"result": {"outcome": "injected" if is_running else "promptRequired"}}]
+        return [] if method == "session/new" else DEFAULTS.get(method)
+
     def begin(self, method: str, request: Request) -> None:
         if method == "session/new":
             self.open_session(request)
         request.cwd = self.cwds.get(request.session, "")
-        known = method in self.script or method in DEFAULTS or method == "session/new"
-        if "id" in request.frame and not known:
+        steps = self.steps(method, request)
+        if steps is None and "id" in request.frame:
             self.answer(request, {"error": {"code": -32601, "message": f"Method not found: {method}"}})
-        self.advance(self.run(self.steps(method), request), request, None)
+        self.advance(self.run(steps or [], request), request, None)
 
     def open_session(self, request: Request) -> None:
         request.session = f"s{len(self.cwds) + 1}"
@@ -217,7 +234,7 @@ class Agent:
 
     def cancel(self, notice: Request) -> None:
         for entry in [e for e in self.waiting if e[1].is_open_prompt and e[1].session == notice.session]:
-            self.advance(self.run(self.steps("session/cancel"), entry[1]), entry[1], None)
+            self.advance(self.run(self.steps("session/cancel", entry[1]) or [], entry[1]), entry[1], None)
             if entry[1].answered:
                 self.waiting.remove(entry)
 
@@ -294,6 +311,8 @@ class Agent:
 
     def answer(self, request: Request, outcome: Json) -> None:
         request.answered = True
+        if request.frame.get("method") == "initialize":
+            self.offers_steering = offers_steering(outcome.get("result"))
         self.send({"jsonrpc": "2.0", "id": request.frame.get("id"), **filled(outcome, request)})
 
     def update(self, update: Json, step: Json, request: Request) -> None:

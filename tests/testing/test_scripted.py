@@ -122,6 +122,19 @@ def test_a_steer_is_served_while_a_prompt_waits() -> None:
     assert frames[1:] == [{"jsonrpc": "2.0", "id": 9, "result": {"outcome": "injected"}}]
 
 
+def test_an_agent_that_offers_steering_takes_a_steer_while_a_prompt_is_open() -> None:
+    hello = {"id": 0, "method": "initialize"}
+    steered = [{"id": id, "method": "_session/steering", "params": {"sessionId": "s1"}} for id in (8, 9)]
+    offer = [{"result": {"protocolVersion": 1, "_meta": {"steering": {"supported": True}}}}]
+    script: Json = {"session/prompt": [{"wait": "go"}, {"result": END}], "initialize": offer}
+
+    frames = talk(script, hello, NEW, PROMPT, steered[0], {"method": "go"}, steered[1])
+    silent = talk({"session/prompt": [{"wait": "go"}]}, hello, NEW, PROMPT, steered[0])
+
+    assert [frame["result"] for frame in frames[2:]] == [{"outcome": "injected"}, END, {"outcome": "promptRequired"}]
+    assert silent[2]["error"]["code"] == -32601
+
+
 def test_frames_may_name_the_session_and_the_request() -> None:
     script = {"session/prompt": [{"frame": {"id": "$id", "result": {"of": "<$session>"}}}, {"frame": [1, "$id"]}]}
 
