@@ -116,11 +116,24 @@ def test_opencode_takes_a_second_prompt_into_its_turn(make: Make, prompt: str) -
         session.say({"prompt": prompt})
         session.until(is_update("tool_call" if prompt == TOOL else "agent_message_chunk"))
         session.say({"steer": "please use blue", "id": "one"})
-        session.until(is_kind("prompt"), is_settled("one"))
+        session.until(is_kind("steer_note"))
 
-    line = session.only("steer")
-    assert (line["outcome"], line["write_admitted"], line["turn"]) == ("injected", True, 1), session.lines[-9:]
+    assert told(session, "one") == ("injected", True, "yes"), session.lines[-9:]
     assert session.was_received_in(1, "please use blue")
+
+
+def test_opencode_ends_its_turn_at_a_refusal_and_did_not_act_on_what_it_took(make: Make) -> None:
+    with script(make("opencode"), "supervised") as session:
+        session.say({"prompt": f"{{{{bash touch {session.world.worktree}/made.txt}}}}{{{{say finished}}}}"})
+        asked = session.until(is_kind("permission", state="asked"))
+        session.say({"steer": "please use blue", "id": "one"})
+        session.say({"permission": asked["permission_id"], "kind": "reject_once"})
+        session.until(is_kind("prompt"), is_settled("one"))
+        session.turn("{{say second}}")
+
+    line, acted = session.only("steer"), [note["acted"] for note in session.of("steer_note")]
+    in_turn = session.was_received_in(1, "please use blue")
+    assert (line["outcome"], acted) in [("injected", ["yes" if in_turn else "unlikely"]), ("delivery_unknown", [])]
 
 
 def test_opencode_keeps_no_promise_after_a_cancel(make: Make) -> None:

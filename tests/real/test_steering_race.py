@@ -17,8 +17,9 @@ from tests.real.script import Line, Script, at, is_kind, is_settled, is_update, 
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900 + 10 * lab.ROUNDS)]
 
-NATIVE = pytest.mark.parametrize("agent", ["claude", "codex"])
+THAT_TAKE = pytest.mark.parametrize("agent", ["claude", "codex", "opencode"])
 TALK = "{{slow 6 0.02}}"
+STEP = 0.004  # seconds: the aim follows the turn's real end, where half of the steers come too late
 RETRY_SAFE = ("fallback_required", "unsupported")
 
 
@@ -84,26 +85,25 @@ def check(sorts: dict[str, int]) -> None:
     assert sorts.get("injected, acted unlikely, received", 0) <= good / 50, sorts
 
 
-@NATIVE
+@THAT_TAKE
 def test_what_is_told_of_steers_at_the_end_of_a_turn_is_true(make: Make, agent: str) -> None:
     dice = random.Random(1)
     with script(make(agent)) as session:
         session.turn(TALK)
-        lasts = lasted(session)
+        aim = lasted(session)
         for number in range(lab.ROUNDS):
             first = began(session)
-            early, late = (0.020, 0.020) if number % 2 else (0.012, 0.002)
-            wait_until(first + lasts + dice.uniform(-early, late))
+            spread = 0.020 if number % 2 else 0.006
+            wait_until(first + aim + dice.uniform(-spread, spread))
             session.say({"steer": text_of(number), "id": f"steer-{number}"})
             line = settle(session, number)
-            if line["outcome"] != "injected":
-                lasts += (lasted(session) - lasts) / 5
+            aim += STEP if line["outcome"] == "injected" else -STEP
             retry(session, number, line)
 
     check(judged(session))
 
 
-@NATIVE
+@THAT_TAKE
 def test_what_is_told_of_steers_before_a_cancel_is_true(make: Make, agent: str) -> None:
     dice = random.Random(1)
     with script(make(agent)) as session:
