@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Self
 
 from gzia.driver.steer import SteerOutcome, SteerResult
-from gzia.errors import ConflictError, GziaError
+from gzia.errors import FAILED, ConflictError, GziaError
 
 
 class DriverError(GziaError):
@@ -31,9 +31,13 @@ class DecodeError(DriverError):
 
 
 class ExitError(DriverError):
-    """The agent's process ended when it should not have; ``exit_code`` as a shell would show it."""
+    """The agent's process ended when it should not have."""
 
-    exit_code: int = 1
+    @property
+    def exit_code(self) -> int:
+        """Its exit status as a shell would show it; 1 when that is not known."""
+        status = self.data.get("status")
+        return status if isinstance(status, int) else FAILED
 
 
 class HistoryError(DriverError):

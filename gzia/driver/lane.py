@@ -59,11 +59,11 @@ class State(Enum):
 
 @dataclass(slots=True)
 class Attempt:
-    """One accepted steer on its way; ``since`` is when its deadline began."""
+    """One accepted steer on its way; ``since`` is when its deadline began, None while others are before it."""
 
     steer_id: str
     request: SteerRequest
-    since: float
+    since: float | None = None
     state: State = State.WAITING
     sequence: int = 0  # of the acknowledgement
 
@@ -139,15 +139,15 @@ class Lane:
         """Take a steer in; ``refused`` says why it cannot be sent in this form.  SteerAdmissionError when full."""
         if len(self._attempts) >= LIMIT:
             raise SteerAdmissionError(LIMIT)
-        attempt = Attempt(steer_id, request, self._clock())
+        attempt = Attempt(steer_id, request)
         self._attempts.append(attempt)
         if why := self._off or self._closed or refused:
             self._resolve(attempt, SteerOutcome.UNSUPPORTED, why)
+        self._begin_waiting()
 
     def hand(self, most: int = LIMIT) -> list[Attempt]:
         """What the writer gets now, at most so many.  Call it only when the writer has nothing else to write."""
-        flying = sum(one.state in (State.HANDED, State.WRITTEN) for one in self._attempts)
-        given = self._waiting()[: max(0, min(most, self._terms.at_once - flying))]
+        given = self._next()[:most]
         for attempt in given:
             attempt.state, attempt.since = State.HANDED, self._clock()
         return given
@@ -175,6 +175,7 @@ class Lane:
             self._unknown(attempt, "the agent answered before it could have read it")
         elif verdict is Verdict.TAKEN:
             attempt.state, attempt.sequence = State.TAKEN, sequence
+            self._begin_waiting()
             if self._ends_at is not None:
                 self._missed_proof(attempt)
         elif verdict is Verdict.INJECTED:
@@ -207,10 +208,15 @@ class Lane:
             self._give_up(overdue[0])
 
     def _ends(self, attempt: Attempt) -> float | None:
-        deadline = self._terms.deadline
-        behind = attempt.state is State.WAITING and attempt is not self._attempts[0]
-        own = None if deadline is None or behind or attempt.state is State.TAKEN else attempt.since + deadline
+        deadline, since = self._terms.deadline, attempt.since
+        own = None if deadline is None or since is None or attempt.state is State.TAKEN else since + deadline
         return min((end for end in (own, self._ends_at) if end is not None), default=None)
+
+    def _begin_waiting(self) -> None:
+        """The deadline of what could be handed over runs; of what is behind it, not yet."""
+        for attempt in self._next():
+            if attempt.since is None:
+                attempt.since = self._clock()
 
     def _give_up(self, attempt: Attempt) -> None:
         if attempt.state is State.WAITING:
@@ -239,12 +245,15 @@ class Lane:
 
     def _resolve(self, attempt: Attempt, outcome: SteerOutcome, reason: str, sequence: int = 0) -> None:
         self._attempts.remove(attempt)
-        for first in self._attempts[:1]:
-            if first.state is State.WAITING:
-                first.since = self._clock()
+        self._begin_waiting()
         order = self._sequencer.received(sequence) if sequence else self._sequencer.local()
         result = SteerResult(outcome, bounded(reason), attempt.is_admitted, sequence, sequence, order)
         self._resolved.append(SteerObservation(attempt.steer_id, result.validate()))
+
+    def _next(self) -> list[Attempt]:
+        """What waits and has its place with the agent."""
+        flying = sum(one.state in (State.HANDED, State.WRITTEN) for one in self._attempts)
+        return self._waiting()[: max(0, self._terms.at_once - flying)]
 
     def _waiting(self) -> list[Attempt]:
         return [one for one in self._attempts if one.state is State.WAITING]

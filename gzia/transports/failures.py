@@ -48,7 +48,7 @@ def gone(name: str, exit: Exit, stderr: str, stray: Stray) -> GziaError:
     quoted = f", after saying:\n{tail}" if tail else ", saying nothing"
     return GziaError(
         "agent-exited", f"{name} ended with {exit.describe()}{quoted}",
-        "start the agent by hand to see what it needs", data={"exit": exit.describe(), **words},
+        "start the agent by hand to see what it needs", data={"exit": exit.describe(), "status": exit.status, **words},
     )  # fmt: skip
 
 

@@ -170,6 +170,38 @@ def test_an_agent_that_does_not_read_costs_a_deadline_and_no_knowledge() -> None
     assert bench.hand() == ["b"]
 
 
+def test_what_comes_and_goes_behind_a_steer_gives_it_no_more_time() -> None:
+    bench = Bench()
+    bench.accept("a")
+
+    for id in ("b", "c"):
+        bench.wait(ACKNOWLEDGED * 0.4)
+        bench.accept(id)
+        bench.lane.withdraw(id)
+        bench.lane.accept("picture", REQUEST, "text only")
+    bench.lane.take()
+    bench.wait(ACKNOWLEDGED * 0.3)
+
+    assert bench.outcomes() == [("a", SteerOutcome.FALLBACK_REQUIRED)]
+
+
+def test_what_could_go_beside_another_has_a_deadline_of_its_own() -> None:
+    beside_one_in_flight, behind_one_that_was_taken = Bench(Terms(at_once=2)), Bench()
+    for bench in (beside_one_in_flight, behind_one_that_was_taken):
+        bench.write("a")
+    behind_one_that_was_taken.lane.answered("a", Verdict.TAKEN, 41)
+    for bench in (beside_one_in_flight, behind_one_that_was_taken):
+        bench.wait(ACKNOWLEDGED / 2)
+        bench.accept("b")
+    beside_one_in_flight.lane.answered("a", Verdict.INJECTED, 42)
+    for bench in (beside_one_in_flight, behind_one_that_was_taken):
+        bench.lane.take()
+
+        bench.wait(ACKNOWLEDGED)
+
+        assert bench.outcomes() == [("b", SteerOutcome.FALLBACK_REQUIRED)]
+
+
 def test_half_a_frame_at_the_deadline_is_not_known_and_ends_steering() -> None:
     bench = Bench()
     bench.accept("a")

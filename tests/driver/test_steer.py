@@ -69,10 +69,11 @@ def test_a_request_is_text_only_when_all_of_it_is() -> None:
 
 
 def nested(levels: int) -> dict[str, Any]:
+    """A block with so many levels of objects and lists; it is the first itself."""
     value: Any = "x"
-    for _ in range(levels):
-        value = {"in": [value]} if _ % 2 else {"in": value}
-    return {"type": "text", "text": "a", "_meta": value}
+    for at in range(levels - 1):
+        value = [value] if at % 2 else {"in": value}
+    return {**TEXT, "_meta": value}
 
 
 def cyclic() -> dict[str, Any]:
@@ -92,7 +93,7 @@ def cyclic() -> dict[str, Any]:
         [{"type": "video"}],
         [{"type": ["text"], "text": "a"}],
         ["text"],
-        [nested(DEPTH)],
+        [nested(DEPTH + 1)],
         [cyclic()],
         [{**TEXT, "_meta": {"at": float("nan")}}],
         [{**TEXT, "_meta": {"at": b"bytes"}}],
@@ -108,7 +109,7 @@ def test_what_cannot_be_sent_is_an_invalid_prompt(blocks: list[Any]) -> None:
 
 
 def test_the_deepest_that_is_allowed_is_allowed() -> None:
-    assert SteerRequest([{"type": "text", "text": "a", "_meta": nested(40)}]).text == "a"
+    assert SteerRequest([nested(DEPTH)]).text == "use blue"
 
 
 def test_the_same_value_twice_is_no_cycle() -> None:
