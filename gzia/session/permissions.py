@@ -136,8 +136,12 @@ class Permissions:
         return [line for one in list(self.open) for line in self.settled(one, policy.CANCELLED, by)]
 
     def drop(self) -> None:
-        """Forget the answers whose lines could not be written."""
+        """Nothing can be written down: forget all answers and questions.  The next process must not get any of them."""
         self._ready.clear()
+        for one in self.open.values():
+            if one.patience:
+                one.patience.cancel()
+        self.open.clear()
 
     def deliver(self) -> None:
         """Send the answers whose lines are written."""

@@ -1,0 +1,50 @@
+"""Every order of events that hypothesis finds, and no outcome of a steer or a prompt is untrue in any of them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.model.machine import Session
+
+FAST_DISK = Path("/dev/shm")  # where there is one; every line that must be safe is synced
+MUST_BE_SEEN = {
+    *(f"steer: {outcome}" for outcome in ("fallback_required", "unsupported", "admission_unknown", "delivery_unknown")),
+    *(f"steer: {outcome}, answered" for outcome in ("injected", "fallback_required", "delivered_untrackable")),
+    *(f"note: {acted}" for acted in ("yes", "unlikely", "unknown")),
+    *(f"turn: {end}" for end in ("end_turn", "cancelled", "agent-exited", "agent-refused", "agent-not-found")),
+    *(f"killed {when}" for when in ("in a turn", "while turns waited", "while a steer was open")),
+    *(f"turn of a steer: {fallback}" for fallback in ("queue", "interrupt")),
+    *("steering-full", "queue-full", "steer-id-taken", "journal-not-writable", "taken back", "held turns resumed"),
+}  # fmt: skip
+
+
+def explore(examples: int, *, steps: int) -> None:
+    """Run so many sessions of up to 60 steps, and see that they were long enough and went where it matters."""
+    with tempfile.TemporaryDirectory(dir=FAST_DISK if FAST_DISK.is_dir() else None) as place:
+        Session.place, Session.steps, Session.seen = Path(place), 0, Counter()
+        run_state_machine_as_test(
+            Session,
+            settings=settings(
+                max_examples=examples, stateful_step_count=60, deadline=None, database=None, derandomize=True,
+                phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck),
+            ),
+        )  # fmt: skip
+    assert Session.steps >= steps
+    assert {what for what in MUST_BE_SEEN if not Session.seen[what]} == set()
+
+
+@pytest.mark.timeout(600)
+def test_no_order_of_events_makes_what_is_told_untrue_in_20_000_steps() -> None:
+    explore(460, steps=20_000)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_no_order_of_events_makes_what_is_told_untrue_in_500_000_steps() -> None:
+    explore(11_500, steps=500_000)
