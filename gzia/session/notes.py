@@ -1,9 +1,10 @@
 """Whether an agent acted on a message that it said to have put into its turn.
 
 Measured with claude-agent-acp 0.101.0 and codex-acp 2.6.0, the model's server as witness.  Codex says ``injected`` in
-the last milliseconds of a turn and ends it without another word of the model (46 of the 46 that were lost).  Whenever
-something began after the answer, in a turn that ended as usual, the model had the message (1204 of 1204).  When a
-cancel had left before the answer came, it never had it in its turn (593 of 593); when it left later, in every fourth.
+the last milliseconds of a turn and ends it without another word of the model (69 of the 69 that were lost).  Whenever
+something began after the answer, in a turn that ended as usual, the model had the message (1552 of 1552).  After a
+cancel nothing can be told: the model had 201 of 1890 in their turn, and with claude more of them in a call of its own
+when the turn had been answered.
 
 A word after the answer is no sign by itself: it may be the rest of a message that began before.
 """
@@ -21,11 +22,10 @@ SPEECH = {MESSAGE: "the agent spoke", THOUGHT: "the agent thought"}
 DELTAS = {"text_delta": MESSAGE, "thinking_delta": THOUGHT}
 SILENCE = "no agent output between ack and end_turn"
 WENT_ON = "the agent went on with what it had begun before, as far as can be told"
-TOO_LATE = "the turn was being cancelled already when the agent said that it has it"
 
 
 class Note(NamedTuple):
-    """``acted``: ``unlikely`` is a turn that ended and showed nothing; ``evidence`` says why, for people."""
+    """``acted``: ``unlikely`` is a turn that ended as usual and showed nothing; ``evidence`` says why, for people."""
 
     acted: Literal["yes", "unlikely", "unknown"]
     evidence: str
@@ -81,13 +81,12 @@ def evidence(item: UpdateObservation, begun: Begun, since: str = "the ack") -> S
     return Shown(True, f"the agent began the tool call {event['id']} after {since}, at {item.receive_sequence}")
 
 
-def judge(shown: Shown | None, stop_reason: str, *, failed: bool, too_late: bool) -> Note:
-    """The note for a turn that ended so; ``too_late``: the answer came after the cancel that the agent followed."""
+def judge(shown: Shown | None, stop_reason: str, *, failed: bool) -> Note:
+    """The note for a turn that ended so."""
     if failed:
         return Note("unknown", "the turn failed")
     if stop_reason == "cancelled":
-        silent = too_late and not (shown and shown.is_new)
-        return Note("unlikely", TOO_LATE) if silent else Note("unknown", "the turn was cancelled")
+        return Note("unknown", "the turn was cancelled")
     if stop_reason != "end_turn":
         return Note("unknown", f"the turn ended early: {stop_reason}")
     if shown is None:

@@ -47,7 +47,6 @@ class Steering:
         self.fallback = fallback
         self.turn = turn
         self.shown: notes.Shown | None = None  # what the agent has done since it said that it has it
-        self.is_too_late = False  # a cancel had left before it said so
         self.result: asyncio.Future[Steered] = loop.create_future()
         self.note: asyncio.Future[dict[str, Any] | None] = loop.create_future()
 
@@ -191,7 +190,6 @@ class Steers:
         running = self._queue.running
         if running and running.number == steering.turn:
             self._injected.append(steering)
-            steering.is_too_late = running.is_cancelled
             if not self._is_answered_last:
                 self.unproven.append(steering)
         else:
@@ -209,12 +207,8 @@ class Steers:
     def ended(self, turn: Running, observation: PromptObservation, drafts: list[Draft]) -> None:
         """A turn is over: add the notes of what was injected into it."""
         for steering in self._injected:
-            note = notes.judge(
-                steering.shown,
-                turn.stop_reason(observation),
-                failed=observation.error is not None,
-                too_late=steering.is_too_late and observation.stop_reason == "cancelled",
-            )
+            failed = observation.error is not None
+            note = notes.judge(steering.shown, turn.stop_reason(observation), failed=failed)
             self._note(steering, note, drafts)
         self._injected.clear()
         self.unproven.clear()

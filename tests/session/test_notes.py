@@ -9,7 +9,7 @@ import pytest
 
 from gzia.acp.updates import describe
 from gzia.driver.observation import UpdateObservation
-from gzia.session.notes import SILENCE, TOO_LATE, WENT_ON, Begun, Note, Shown, evidence, judge
+from gzia.session.notes import SILENCE, WENT_ON, Begun, Note, Shown, evidence, judge
 
 TEXT = {"type": "text", "text": "hello"}
 IMAGE = {"type": "image", "data": "", "mimeType": "image/png"}
@@ -120,23 +120,9 @@ def test_what_comes_after_a_message_without_an_answer_of_its_own_counts_from_whe
 def test_the_end_of_the_turn_decides_what_the_evidence_is_worth(
     seen: Shown | None, stop_reason: str, note: Note
 ) -> None:
-    assert judge(seen, stop_reason, failed=False, too_late=False) == note
+    assert judge(seen, stop_reason, failed=False) == note
 
 
 @pytest.mark.parametrize("seen", [SPOKE, WENT, None])
 def test_a_turn_that_failed_tells_nothing(seen: Shown | None) -> None:
-    assert judge(seen, "", failed=True, too_late=True) == Note("unknown", "the turn failed")
-
-
-@pytest.mark.parametrize(
-    ("seen", "note"),
-    [
-        (None, Note("unlikely", TOO_LATE)),
-        (WENT, Note("unlikely", TOO_LATE)),
-        (SPOKE, Note("unknown", "the turn was cancelled")),
-    ],
-)
-def test_what_was_taken_after_the_cancel_left_is_unlikely_unless_something_began(
-    seen: Shown | None, note: Note
-) -> None:
-    assert judge(seen, "cancelled", failed=False, too_late=True) == note
+    assert judge(seen, "", failed=True) == Note("unknown", "the turn failed")
