@@ -25,8 +25,8 @@ MUST_BE_SEEN = {
 }  # fmt: skip
 
 
-def explore(examples: int, *, steps: int, phases: Collection[Phase]) -> None:
-    """Run so many sessions of up to 60 steps, and see that they were long enough and went where it matters."""
+def explore(examples: int, *, steps: int, phases: Collection[Phase]) -> set[str]:
+    """Run so many sessions of up to 60 steps; what was never seen of what matters."""
     with tempfile.TemporaryDirectory(dir=FAST_DISK if FAST_DISK.is_dir() else None) as place:
         Session.place, Session.steps, Session.seen = Path(place), 0, Counter()
         run_state_machine_as_test(
@@ -37,16 +37,20 @@ def explore(examples: int, *, steps: int, phases: Collection[Phase]) -> None:
             ),
         )  # fmt: skip
     assert Session.steps >= steps
-    missed = {what for what in MUST_BE_SEEN if not Session.seen[what]}
-    assert missed == set() if rare else len(missed) < len(MUST_BE_SEEN) / 2
+    return {what for what in MUST_BE_SEEN if not Session.seen[what]}
 
 
 @pytest.mark.timeout(600)
 def test_no_order_of_events_makes_what_is_told_untrue_in_20_000_steps() -> None:
-    explore(460, steps=20_000, phases=[Phase.generate])  # the found run as it is: to make it small takes minutes
+    # The found run is told as it is: to make it small takes minutes.
+    missed = explore(460, steps=20_000, phases=[Phase.generate])
+
+    assert len(missed) <= 3, missed  # some are rare; the long test must see them all
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_no_order_of_events_makes_what_is_told_untrue_in_500_000_steps() -> None:
-    explore(11_500, steps=500_000, phases=[Phase.generate, Phase.shrink])
+    missed = explore(11_500, steps=500_000, phases=[Phase.generate, Phase.shrink])
+
+    assert missed == set()
