@@ -193,7 +193,8 @@ class Demo:
     def cancel(self, session_id: str) -> None:
         """Cancel the running turn and those that wait behind it; nothing when there is none."""
         session = self.sessions.get(session_id)
-        for task in list(session.turns.values()) if session else []:
+        for turn, task in list(session.turns.items()) if session else []:
+            turn.is_open = False  # a steer that comes now would never be obeyed
             task.cancel()
 
     def steer(self, params: Json) -> Json:

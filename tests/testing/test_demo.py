@@ -229,6 +229,20 @@ def test_a_steer_is_obeyed_in_the_running_turn(client: Client) -> None:
     assert (client.cwd / "s.txt").exists()
 
 
+def test_a_steer_behind_a_cancel_is_not_taken(client: Client) -> None:
+    ident = client.start_prompt("hang")
+    told = {"sessionId": client.session, "prompt": [{"type": "text", "text": "say never"}]}
+    client.send(
+        {"method": "session/cancel", "params": {"sessionId": client.session}},
+        {"id": 99, "method": "_session/steering", "params": told},
+    )
+
+    answers = {frame["id"]: frame["result"] for frame in (client.answer_to(ident, 99) for _ in range(2))}
+
+    assert answers[ident] == {"stopReason": "cancelled"}
+    assert answers[99] == {"outcome": "promptRequired", "reason": "noRunningTurn"}
+
+
 def test_a_steer_while_idle_needs_a_prompt(client: Client) -> None:
     assert client.answer_to(steer(client, "hello"))["result"] == {
         "outcome": "promptRequired",
