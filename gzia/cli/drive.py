@@ -12,7 +12,7 @@ from gzia.cli import faults, verdict
 from gzia.cli.ask import Asker, terminal
 from gzia.cli.output import READER_GONE
 from gzia.cli.views import View
-from gzia.cli.work import Work, idle
+from gzia.cli.work import Work
 from gzia.errors import INTERRUPTED, OK, DeadlineError, GziaError
 from gzia.serve.door import Door
 from gzia.session.host import Host, Live, Wanted
@@ -153,7 +153,7 @@ class Drive:
 
     async def _idle_within(self, live: Live, seconds: float) -> None:
         try:
-            await asyncio.wait_for(idle(live.conversation), seconds)
+            await asyncio.wait_for(live.conversation.idle(), seconds)
         except TimeoutError:
             pass
 

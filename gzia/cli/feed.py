@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gzia.acp import content
-from gzia.cli.work import idle, one_less, said
+from gzia.cli.work import one_less, said
 from gzia.driver.steer import SteerRequest
 from gzia.driver.turn import Block
 from gzia.errors import GziaError, NotFoundError, UsageError
@@ -67,7 +67,7 @@ class Feed:
         finally:
             reader.close()
             one_less(live.conversation)
-        await idle(live.conversation)
+        await live.conversation.idle()
         return await self._last if self._last else None
 
     def stop(self) -> None:

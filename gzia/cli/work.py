@@ -47,10 +47,10 @@ class Turns:
         if self._started:
             self._started(live.id)
         await asyncio.gather(*asked)
-        await idle(live.conversation)
+        await live.conversation.idle()
         while self._started and door.attached:
             await door.left()
-            await idle(live.conversation)
+            await live.conversation.idle()
         return asked[-1].result() if asked else None
 
     def stop(self) -> None:
@@ -68,10 +68,3 @@ def one_less(conversation: Conversation) -> None:
         conversation.permissions.answerers -= 1
     else:
         conversation.nobody_left()
-
-
-async def idle(conversation: Conversation) -> None:
-    """Wait until no turn runs, nor any that would begin by itself."""
-    journal = conversation.journal
-    while conversation.state != "idle" and not journal.closed:
-        await journal.beyond(journal.n)

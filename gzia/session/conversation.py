@@ -93,6 +93,11 @@ class Conversation:
         """The numbers of the turns that an earlier process left waiting: they run after :meth:`resume_queue` only."""
         return self._queue.held
 
+    async def idle(self) -> None:
+        """Wait until no turn runs, nor any that would begin by itself."""
+        while running := self._queue.running:
+            await asyncio.wait([running.ended])
+
     # -- opening and closing -----------------------------------------------------------------------------------------
 
     async def open(self, resume: str = "") -> AgentFacts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -275,3 +276,15 @@ def test_a_reader_that_stops_reading_holds_up_neither_input_nor_agent(repo: Path
         status, lines = script.end()
 
     assert (status, prompts(lines)) == (0, [(1, "end_turn"), (2, "end_turn")])
+
+
+def test_a_disk_that_is_full_ends_the_turn_and_the_session(repo: Path) -> None:
+    room = 1 << 16  # bytes for a file; the answer does not fit into the journal
+    small = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))}
+
+    with running(repo, *scripted({"say": "x" * room}, NEVER), **small) as script:
+        script.say({"prompt": "go"})
+        status, lines = script.end()
+
+    assert status == 1
+    assert [line["error"]["code"] for line in lines if "kind" not in line] == ["journal-not-writable"]
