@@ -76,8 +76,8 @@ class Desk:
     def _begin(self, event: ClientRequest, handler: Handler, params: dict[str, Any]) -> None:
         try:
             coming = handler(params)
-        except GziaError as error:
-            self._wire.reply_error(event.id, *answers.error(error))
+        except Exception as error:  # noqa: BLE001  # see _failed
+            self._failed(event, error)
             return
         if isinstance(coming, Begun):
             self._stops[event.id] = coming.stop
@@ -94,11 +94,8 @@ class Desk:
     async def _answered(self, event: ClientRequest, coming: Awaitable[Any]) -> None:
         try:
             result = await coming
-        except GziaError as error:
-            self._wire.reply_error(event.id, *answers.error(error))
-        except Exception as bug:  # noqa: BLE001  # one request's bug must not take the other sessions along
-            self._mistaken(bug)
-            self._wire.reply_error(event.id, INTERNAL_ERROR, f"a bug in gzia: {type(bug).__name__}")
+        except Exception as error:  # noqa: BLE001  # see _failed
+            self._failed(event, error)
         except asyncio.CancelledError:
             self._wire.reply_error(event.id, REQUEST_CANCELLED, "the session was closed")
             raise
@@ -108,6 +105,14 @@ class Desk:
             told.then()
         finally:
             self._stops.pop(event.id, None)
+
+    def _failed(self, event: ClientRequest, error: Exception) -> None:
+        """Answer with an error; one request's bug must not take the other sessions along."""
+        if isinstance(error, GziaError):
+            self._wire.reply_error(event.id, *answers.error(error))
+            return
+        self._mistaken(error)
+        self._wire.reply_error(event.id, INTERNAL_ERROR, f"a bug in gzia: {type(error).__name__}")
 
     def _notified(self, event: ClientNotification) -> None:
         params = event.params if isinstance(event.params, dict) else {}

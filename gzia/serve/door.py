@@ -87,7 +87,10 @@ class Door:
             connection.close()
             return
         self._count += 1
-        self._guests.append(Guest(connection, self._house, f"guest {self._count}"))
+        try:
+            self._guests.append(Guest(connection, self._house, f"guest {self._count}"))
+        except OSError:
+            connection.close()  # that was the last descriptor
 
     def _listen_again(self) -> None:
         if self._listener:

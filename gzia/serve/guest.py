@@ -50,16 +50,19 @@ class House(NamedTuple):
 
 
 class Guest:
-    """The near end of an accepted connection, which is taken over; ``name`` stands in the journal."""
+    """The near end of an accepted connection, which is taken over; ``name`` stands in the journal.
+
+    OSError when there is no second descriptor for it: then it is still the caller's.
+    """
 
     def __init__(self, connection: socket.socket, house: House, name: str) -> None:
-        fd = connection.detach()
+        writing = os.dup(connection.fileno())
         self.chain = Chain()
         self.is_gone = False
         self._house = house
         self._loop = asyncio.get_running_loop()
-        self._reader = Reader(fd, self._received)
-        self._writer = Writer(os.dup(fd), lambda _: self.drop())
+        self._reader = Reader(connection.detach(), self._received)
+        self._writer = Writer(writing, lambda _: self.drop())
         self._side = AgentSide(handles=verbs.EXTENSIONS)
         self._wire = Wire(self._side, self._writer, self._slow)
         self.seat = Seat(self._wire, house.live, name, house.attached)

@@ -35,6 +35,7 @@ class EditorSession:
         self._seat: Seat | None = None
         self._door: Door | None = None
         self._taker: Taker | None = None
+        self._closing: asyncio.Task[None] | None = None
 
     @property
     def id(self) -> str:
@@ -133,10 +134,12 @@ class EditorSession:
     # -- the end -----------------------------------------------------------------------------------------------------
 
     def close(self) -> asyncio.Future[None]:
-        """End the agent.  A session that was never prompted leaves nothing behind."""
-        if not self.chain.is_idle:
-            self.chain.drop_last()  # a change that nobody will see
-        return asyncio.shield(self.chain.then(self._end))
+        """End the agent.  A session that was never prompted leaves nothing behind.  May be called twice."""
+        if self._closing is None:
+            if not self.chain.is_idle:
+                self.chain.drop_last()  # a change that nobody will see
+            self._closing = self.chain.then(self._end)
+        return asyncio.shield(self._closing)
 
     async def _end(self) -> None:
         seat, self._seat = self._seat, None

@@ -109,6 +109,19 @@ def test_a_session_that_was_prompted_stays(repo: Path) -> None:
     assert not (repo / "new.txt").exists()
 
 
+@pytest.mark.parametrize("prompted", [False, True])
+def test_a_session_is_ended_in_order_when_its_editor_goes(repo: Path, prompted: bool) -> None:
+    with editor(repo, *behind(prompt(DONE))) as client:
+        if prompted:
+            client.prompt("go")
+
+    records = [json.loads(path.read_text()) for path in repo.glob(".harness/sessions/*.json")]
+    ends = [path.read_text().splitlines()[-1] for path in repo.glob(".harness/sessions/*.journal.jsonl")]
+
+    assert [(record["status"], record.get("host_pid")) for record in records] == [("completed", None)] * prompted
+    assert [json.loads(line).get("state") for line in ends] == ["closed"] * prompted
+
+
 def test_a_closed_session_is_not_found_any_more(repo: Path) -> None:
     with editor(repo, "-a", "demo") as client:
         client.call("session/close", sessionId=client.session)
