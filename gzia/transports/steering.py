@@ -86,8 +86,6 @@ class Steering:
     def turn_began(self) -> None:
         """A prompt was sent."""
         self.has_untracked_turn = self._is_stopping = False
-        self._proofs.clear()
-        self._watch()
         self._lane.turn_began()
 
     def turn_stopping(self) -> None:
