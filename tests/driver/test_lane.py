@@ -147,10 +147,11 @@ def test_no_answer_in_time_is_unknown_and_ends_steering() -> None:
     ]
 
 
-def test_steering_stays_off_in_the_next_turn() -> None:
+@pytest.mark.parametrize("verdict", [Verdict.UNKNOWN, Verdict.NEW_TURN])
+def test_steering_stays_off_in_the_next_turn(verdict: Verdict) -> None:
     bench = Bench()
     bench.write("a")
-    bench.lane.answered("a", Verdict.UNKNOWN, 41)
+    bench.lane.answered("a", verdict, 41)
     bench.lane.turn_ended()
     bench.lane.turn_began()
 

@@ -171,7 +171,7 @@ class LaneModel(RuleBasedStateMachine):
     @rule(
         count=st.sampled_from([*[1] * 12, 2, 3, LIMIT + 2]),
         form=st.sampled_from([*[""] * 9, "text only"]),
-        fresh=st.sampled_from([True, True, False]),
+        fresh=st.booleans(),
     )
     def steers(self, count: int, form: str, fresh: bool) -> None:
         """``fresh``: where it makes sense."""
@@ -228,7 +228,7 @@ class LaneModel(RuleBasedStateMachine):
         return [id for id in self.received if id not in self.told] if not self.is_dead else []
 
     @precondition(lambda self: self.open)
-    @rule(pick=picks, verdict=st.sampled_from([*Verdict, Verdict.INJECTED, Verdict.INJECTED, Verdict.NOT_TAKEN]))
+    @rule(pick=picks, verdict=st.sampled_from([*Verdict, Verdict.INJECTED, Verdict.NOT_TAKEN, Verdict.NEW_TURN]))
     def answers(self, pick: int, verdict: Verdict) -> None:
         """For the first time, or again while it is not settled."""
         id = self.open[pick % len(self.open)]
