@@ -90,14 +90,19 @@ build() {
 	"$builder" -m gzia.packaging.pack "$dependencies" dist/gzia
 }
 
-# The tests run programs from this checkout that keep no promise about caches.
+# The tests run programs from this checkout that keep no promise about caches.  The many short ones share the processors;
+# the long ones and those with real agents watch the clock and each other's machine.
 run_tests() {
 	build
 	dev=$(environment dev)
 	trap 'find gzia tests -type d -name __pycache__ -prune -exec rm -rf {} +' EXIT
 	"$dev" -m gzia.packaging.checks protocol/acp/v1.json gzia/acp/_checks.py
-	[ "$command" != test ] || check
-	"$dev" -m pytest -m "$@"
+	spread=
+	if [ "$command" = test ]; then
+		check
+		spread="--numprocesses auto --dist worksteal"
+	fi
+	"$dev" -m pytest $spread -m "$@"
 }
 
 check() {
