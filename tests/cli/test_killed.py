@@ -24,6 +24,7 @@ HELLO = {"result": {"protocolVersion": 1, "agentCapabilities": {"loadSession": T
 TURN = [{"after": 0.005}, {"say": "working"}, {"after": 0.005}, {"result": {"stopReason": "end_turn"}}]
 BUSY = 0.4  # seconds after its first line, before which it is killed
 CHUNK = 1 << 20
+MESSAGES = 60  # at most
 RETRY_SAFE = ("fallback_required", "unsupported")
 
 
@@ -84,7 +85,9 @@ class Round:
         return json.dumps({"steer": f"message {self.said}", "fallback": fallback}).encode() + b"\n"
 
     def reaction(self, line: Json) -> bytes:
-        """Prompts so that it never runs dry, steers in between."""
+        """Prompts so that it never runs dry, steers in between; fewer than fill its queue."""
+        if self.said >= MESSAGES:
+            return b""
         if line["kind"] == "prompt":
             return self.prompt()
         return self.steer() if self.chance.random() < 0.3 else b""
